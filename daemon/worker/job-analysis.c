@@ -97,8 +97,7 @@ static void analysis_set_up(Analysis *analysis) {
                                 column->reasons_since_ns =
                                         amount_of(head->reasons_since_boottime_ns);
                 }
-                analysis->periods[i] =
-                        period_between((const JudgeTime[SIDES]){ column->begin, column->end });
+                analysis->periods[i] = period_of(&column->begin, &column->end);
         }
         if (call->kind == VIEW_KIND_TOTALS && setup->boots == BOOTS_SAME) {
                 const JudgeTime times[SIDES] = { setup->columns[0].end, setup->columns[1].end };

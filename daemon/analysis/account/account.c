@@ -202,7 +202,7 @@ Amount account_figure(const Account *account, ViewColumn column) {
 bool group_account(const Group *group, unsigned column, Figures figures, Account *ret) {
         const GroupColumn *of = &group->of[column];
 
-        if (!of->ends[SIDE_AFTER] && !columns_are_ends(group->columns))
+        if (!of->ends[SIDE_AFTER] && !group->columns->are_ends)
                 return false;
         *ret = account_of(&group->columns->of[column], of, !group->has_program, figures);
         return true;
@@ -219,11 +219,11 @@ bool group_figure(const Group *group, unsigned column, Figures figures, ViewColu
                 return true;
         amount = account_figure(&account, figure);
         *ret = (double) amount.n;
-        if (figure == VIEW_COLUMN_RSS && columns_are_ends(group->columns)) {
+        if (figure == VIEW_COLUMN_RSS && group->columns->are_ends) {
                 *ret -= (double) account.rss_before_bytes.n;
                 return amount.known || account.rss_before_bytes.known;
         }
-        if (columns_are_intervals(group->columns) && figure != VIEW_COLUMN_PEAK &&
+        if (group->columns->are_intervals && figure != VIEW_COLUMN_PEAK &&
             figure != VIEW_COLUMN_RSS && elapsed_ns > 0)
                 *ret *= (double) NSEC_PER_SEC / (double) elapsed_ns;
         return amount.known;

@@ -16,29 +16,38 @@ int column_table_init(ColumnTable *table, const View *view, unsigned n_columns, 
 
 void column_table_done(ColumnTable *table) {
         pairing_free(table->pairing);
-        spread_names_free(table->spread_names);
+        name_set_done(&table->spread_names.set);
         group_table_done(&table->threads.table);
         thread_keys_done(&table->threads.keys);
 }
 
 void column_table_begin(ColumnTable *table, unsigned column, const ColumnSetup *setup) {
-        Column *begun = &table->columns.of[column];
-        const JudgeTime times[SIDES] = { setup->begin, setup->end };
+        Columns *columns = &table->columns;
+        Column *begun = &columns->of[column];
 
         *begun = (Column){
                 .setup = *setup,
-                .period = setup->has_begin ? period_between(times) : period_of_lives(&setup->end),
+                .period = period_of(setup->has_begin ? &setup->begin : NULL, &setup->end),
                 .life_seed = hash_seed(),
-                .spread_names = table->spread_names,
+                .spread_names = table->covers && table->view->spread ? &table->spread_names : NULL,
                 .by_process = table->view->axis == VIEW_AXIS_PCOMM,
                 .finds_excess = table->covers,
         };
+        columns->are_ends = columns->n == 1 && begun->setup.keeps_begin;
+        columns->are_intervals = columns->n == SIDES && begun->setup.has_begin;
+        columns->n_sides = columns->are_ends ? SIDES : columns->n;
+        for (unsigned side = 0; side < SIDES; side++)
+                columns->sides[side] = columns->are_ends   ? (ColumnSide){ 0, (Side) side }
+                                       : side < columns->n ? (ColumnSide){ side, SIDE_AFTER }
+                                                           : (ColumnSide){ 0, SIDE_BEFORE };
+        if (columns->are_intervals)
+                columns->scale_ns = MAX_OF(columns->scale_ns, setup->elapsed_ns);
 }
 
 int column_table_add(ColumnTable *table, unsigned index, const ThreadSample *before,
                      const ThreadSample *after, Group **ret) {
         Column *column = &table->columns.of[index];
-        bool are_ends = columns_are_ends(&table->columns);
+        bool are_ends = table->columns.are_ends;
         bool is_told_of = !after && column->setup.has_ledger; /* its end is, by a row */
         ThreadSample room;
         Span cgroup;
@@ -80,11 +89,7 @@ int column_table_add(ColumnTable *table, unsigned index, const ThreadSample *bef
                         r = pairing_add(table->pairing, cgroup, are_ends ? SIDE_AFTER : index,
                                         after);
         }
-        if (r == 0)
-                r = column_add(column, &(*ret)->of[index], before, after);
-        if (r == 0 && column->setup.has_begin)
-                life_counts_add(&column->lives, before, after);
-        return r;
+        return r == 0 ? column_add(column, &(*ret)->of[index], before, after) : r;
 }
 
 int column_table_add_ended(ColumnTable *table, unsigned index, Side end, const ExitedRow *row) {
@@ -124,7 +129,8 @@ int column_table_settle(ColumnTable *table, unsigned index) {
         Column *column = &table->columns.of[index];
         bool lacks_places =
                 column->setup.has_ledger && column->places.has_row && !column->places.has_cgroup;
-        uint64_t n_short_lived = column->n_exits - column->lives.vanished;
+        LifeCounts *lives = &column->lives;
+        uint64_t n_short_lived;
         int r = 0;
 
         for (size_t i = 0; i < groups->n_groups && r == 0; i++) {
@@ -132,12 +138,18 @@ int column_table_settle(ColumnTable *table, unsigned index) {
                 bool tells = column->setup.has_ledger && !column->lost_names &&
                              !(lacks_places && group_is_placed(group, table->view->axis));
 
+                if (group->of[index].work) {
+                        lives->survived += group->of[index].work->lives.survived;
+                        lives->born += group->of[index].work->lives.born;
+                        lives->vanished += group->of[index].work->lives.vanished;
+                }
                 r = column_settle(column, &group->of[index], tells);
         }
         /* Fewer exits than threads are gone is what no ledger says that knows them all. */
+        n_short_lived = column->n_exits - lives->vanished;
         if (column->setup.has_ledger && (int64_t) n_short_lived >= 0) {
-                column->lives.exits = amount_of(column->n_exits);
-                column->lives.short_lived = amount_of(n_short_lived);
+                lives->exits = amount_of(column->n_exits);
+                lives->short_lived = amount_of(n_short_lived);
         }
         return r;
 }

@@ -26,9 +26,9 @@ typedef struct ColumnTable {
         const View *view; /* borrowed */
         ThreadGroups threads;
         Columns columns;
-        SpreadNames *spread_names; /* owned; NULL: the view does not show the spread */
-        Pairing *pairing;          /* owned; NULL: the axis has no cgroups, or there is one side */
-        bool covers;               /* the whole host is told of: coverage, and who ended */
+        SpreadNames spread_names; /* where the view shows the spread */
+        Pairing *pairing;         /* owned; NULL: the axis has no cgroups, or there is one side */
+        bool covers;              /* the whole host is told of: coverage, and who ended */
         Coverage coverages[COLUMNS_MAX];
 } ColumnTable;
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analysis/account/weight.h"
-#include "analysis/compare/group-json.h"
 #include "analysis/compare/order.h"
 
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
@@ -22,17 +21,14 @@ int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **
         table = &comparison->table;
         table->covers = true;
         r = column_table_init(table, &comparison->view, setup->n_columns, setup->boots);
-        if (r == 0 && view->spread)
-                r = spread_names_new(&table->spread_names);
         for (unsigned i = 0; i < setup->n_columns; i++)
                 column_table_begin(table, i, &setup->columns[i]);
         table->columns.interval_ns = setup->interval_ns;
-        comparison->n_sides = columns_are_ends(&table->columns) ? SIDES : table->columns.n;
         comparison->order = (GroupOrder){ .sort = &comparison->view.sort,
                                           .scale = &comparison->scale,
-                                          .n_sides = comparison->n_sides,
+                                          .n_sides = table->columns.n_sides,
                                           .in_order = comparison->elapsed_ns > 0 };
-        if (r == 0 && comparison->n_sides == 2 &&
+        if (r == 0 && table->columns.n_sides == SIDES &&
             (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL) &&
             (view->pairing || view->pairs.n > 0))
                 r = pairing_new(table->threads.keys.cgroup, &table->pairing);
@@ -99,33 +95,10 @@ static int pair_cgroups(Comparison *comparison) {
         return r;
 }
 
-static GroupContext context_of(const Comparison *comparison, ComparisonList list) {
-        return (GroupContext){
-                .view = &comparison->view,
-                .scale = &comparison->scale,
-                .columns = &comparison->table.columns,
-                .spread_names = comparison->table.spread_names,
-                .uptimes = comparison->n_sides > 1 ? &comparison->uptimes : NULL,
-                .sources = { comparison->sources[0], comparison->sources[1] },
-                .changed_only = comparison->view.changed_only && list == COMPARISON_GROUPS,
-                .threshold = comparison->view.has_threshold && comparison->n_sides > 1 &&
-                             list == COMPARISON_GROUPS,
-                .in_order = comparison->elapsed_ns > 0,
-                .elapsed_ns = comparison->elapsed_ns,
-        };
-}
-
-/* The side of the groups in @list that is shown. */
-static unsigned side_of(const Comparison *comparison, ComparisonList list) {
-        if (list == COMPARISON_GROUPS && comparison->n_sides > 1)
-                return BOTH_SIDES;
-        return list == COMPARISON_ONLY_AFTER ? SIDE_AFTER : SIDE_BEFORE;
-}
-
 /* Sorts the groups, of @n_rows each, into the lists without those that have no row to show. */
 static int fill_lists(Comparison *comparison, size_t n_rows) {
         const GroupTable *table = &comparison->table.threads.table;
-        GroupContext context = context_of(comparison, COMPARISON_GROUPS);
+        const GroupContext *context = &comparison->context;
         Row row;
 
         for (unsigned i = 0; i < _COMPARISON_LIST_MAX; i++) {
@@ -142,13 +115,11 @@ static int fill_lists(Comparison *comparison, size_t n_rows) {
                 if (group_is_empty(group) || !group_passes(group, &comparison->view))
                         continue;
                 comparison->n_matched++;
-                if (comparison->n_sides > 1 && !(before && after)) {
+                if (comparison->table.columns.n_sides > 1 && !(before && after)) {
                         list = &comparison->lists[before ? COMPARISON_ONLY_BEFORE
                                                          : COMPARISON_ONLY_AFTER];
-                } else if ((context.changed_only || context.threshold) &&
-                           group_context_rows(&context, group,
-                                              side_of(comparison, COMPARISON_GROUPS), 1,
-                                              &row) == 0) {
+                } else if ((context->changed_only || context->threshold) &&
+                           group_context_rows(context, group, 1, &row) == 0) {
                         comparison->n_hidden_rows += comparison->view.rows ? n_rows : 0;
                         continue;
                 }
@@ -168,7 +139,7 @@ static int order_lists(Comparison *comparison) {
                 GroupList *list = &comparison->lists[i];
 
                 /* Beside each other they have values and no deltas. */
-                order.side = side_of(comparison, (ComparisonList) i);
+                order.side = i == COMPARISON_ONLY_AFTER ? SIDE_AFTER : SIDE_BEFORE;
                 order.n_sides = order.sort->order == VIEW_ORDER_METRICS ? 1 : SIDES;
                 if (order.sort->order == VIEW_ORDER_WEIGHT ||
                     order.sort->order == VIEW_ORDER_METRICS)
@@ -197,13 +168,25 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
         ColumnTable *table = &comparison->table;
         const GroupTable *groups = &table->threads.table;
         const GroupList *both = &comparison->lists[COMPARISON_GROUPS];
-        size_t limit = comparison->view.limit, n_rows = 0;
-        GroupContext context;
+        const View *view = &comparison->view;
+        const GroupContext *context = &comparison->context;
+        size_t limit = view->limit, n_rows = 0;
         Row rows[ROW_MAX];
         int r = 0;
 
-        for (unsigned side = 0; side < SIDES; side++)
-                comparison->sources[side] = sources[side];
+        comparison->context = (GroupContext){
+                .view = view,
+                .side = table->columns.n_sides > 1 ? BOTH_SIDES : SIDE_BEFORE,
+                .scale = &comparison->scale,
+                .columns = &table->columns,
+                .spread_names = table->columns.of[0].spread_names,
+                .uptimes = table->columns.n_sides > 1 ? &comparison->uptimes : NULL,
+                .sources = { sources[0], sources[1] },
+                .changed_only = view->changed_only,
+                .threshold = view->has_threshold && table->columns.n_sides > 1,
+                .in_order = comparison->elapsed_ns > 0,
+                .elapsed_ns = comparison->elapsed_ns,
+        };
         /* Threads that are gone count where their rows are; then groups are paired. */
         for (unsigned i = 0; i < table->columns.n; i++)
                 (void) column_table_place_vanished(table, i);
@@ -221,7 +204,7 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
                         group_weigh(groups->groups[i]);
         /* The view wants so many rows of each group. */
         for (unsigned index = 0; index < ROW_MAX; index++)
-                n_rows += row_is_wanted(&comparison->view, index);
+                n_rows += row_is_wanted(view, index);
         r = fill_lists(comparison, n_rows);
         if (r == 0)
                 r = order_lists(comparison);
@@ -242,21 +225,18 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
         }
 
         /* Rows that are hidden, and those that are above the threshold. */
-        context = context_of(comparison, COMPARISON_GROUPS);
-        if (!context.threshold && !(context.changed_only && comparison->view.rows))
+        if (!context->threshold && !(context->changed_only && view->rows))
                 return 0;
-        if (context.threshold && n_rows > 0)
+        if (context->threshold && n_rows > 0)
                 comparison->n_rows_above_threshold =
                         comparison->lists[COMPARISON_ONLY_BEFORE].n_groups +
                         comparison->lists[COMPARISON_ONLY_AFTER].n_groups;
         for (size_t i = 0; i < both->n_groups; i++) {
-                size_t n_left =
-                        group_context_rows(&context, both->groups[i],
-                                           side_of(comparison, COMPARISON_GROUPS), ROW_MAX, rows);
+                size_t n_left = group_context_rows(context, both->groups[i], ROW_MAX, rows);
 
-                if (context.threshold)
+                if (context->threshold)
                         comparison->n_rows_above_threshold += n_left;
-                if (i < both->n_shown && comparison->view.rows)
+                if (i < both->n_shown && view->rows)
                         comparison->n_hidden_rows += n_rows - n_left;
         }
         return 0;
@@ -264,15 +244,20 @@ int comparison_finish(Comparison *comparison, const SourceTable *const sources[s
 
 void comparison_write(const Comparison *comparison, ComparisonList list, size_t index,
                       JsonWriter *writer) {
-        GroupContext context = context_of(comparison, list);
+        GroupContext context = comparison->context;
+        const Group *group;
 
         assert(index < comparison->lists[list].n_shown);
+        group = comparison->lists[list].groups[index];
         if (list == COMPARISON_OVERVIEW) {
-                group_write_overview_json(writer, &context, comparison->lists[list].groups[index]);
+                group_write_overview_json(writer, &context, group);
                 return;
         }
-        group_write_json(writer, &context, comparison->lists[list].groups[index],
-                         side_of(comparison, list));
+        if (list != COMPARISON_GROUPS) {
+                context.side = list == COMPARISON_ONLY_AFTER ? SIDE_AFTER : SIDE_BEFORE;
+                context.changed_only = context.threshold = false;
+        }
+        group_write_json(writer, &context, group);
 }
 
 /* changes of whole groups */
@@ -289,10 +274,10 @@ static bool is_changed(const Comparison *comparison, const Group *group, MetricI
         /* Workers of the kernel, which have no memory, are given CPUs by it as it needs them. */
         if (id == METRIC_cpu_affinity && name.n >= worker.n &&
             memcmp(name.bytes, worker.bytes, worker.n) == 0 &&
-            !aggregate_has(group_side(group, SIDE_AFTER), METRIC_rss_anon_bytes))
+            group_side(group, SIDE_AFTER)->present[METRIC_rss_anon_bytes] == 0)
                 return false;
         for (unsigned side = 0; side < SIDES; side++) {
-                Amount n_cpus = columns->of[columns_index(columns, side)].host.n_cpus;
+                Amount n_cpus = columns->of[columns->sides[side].column].host.n_cpus;
                 const Value *value = &ret[side];
 
                 ret[side] = aggregate_value(group_side(group, side), id);

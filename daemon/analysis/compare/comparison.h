@@ -37,6 +37,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "analysis/compare/column-table.h"
+#include "analysis/compare/group-json.h"
 #include "analysis/compare/order.h"
 #include "analysis/group/column.h"
 #include "analysis/group/group.h"
@@ -84,13 +85,12 @@ typedef struct Comparison {
          * are not.
          */
         uint64_t elapsed_ns;
-        unsigned n_sides;
         GroupOrder order; /* of groups on all sides */
 
         /* after comparison_finish() */
         Uptimes uptimes;
-        const SourceTable *sources[SIDES]; /* borrowed */
         ImpactScale scale;
+        GroupContext context; /* of groups on all sides */
         GroupList lists[_COMPARISON_LIST_MAX];
         /*
          * Groups of all lists that the filter of the view lets through, all of them without a

@@ -30,60 +30,58 @@ static bool level_is_news(const Row *row) {
         }
 }
 
-/*
- * Initialises row number @index: metrics come first, derived values after them. False when the view
- * does not want the row or hides it.
- */
-static bool init_row(Row *row, const GroupContext *context, const Group *group, unsigned side,
-                     unsigned index) {
+size_t group_context_rows(const GroupContext *context, const Group *group, size_t max,
+                          Row *ret_rows) {
         const GroupColumn *of = group_interval(group);
-        double number;
-
-        if (!row_is_wanted(context->view, index))
-                return false;
-        row_init(row, group, side, index, context->in_order);
-        row->impact = IMPACT_NONE;
-        if (!row->is_derived && row->has_number) {
-                number = fabs(side == BOTH_SIDES ? delta_number(&row->delta)
-                                                 : value_number(&row->values[0]));
-                if (row->is_rate)
-                        number = number * (double) columns_scale_ns(context->columns) /
-                                 (double) NSEC_PER_SEC;
-                row->impact = impact_of(context->scale, (MetricId) row->id, number);
-        }
-        /* Nobody knows how much a counter did that was reset: it is above every threshold. */
-        if (context->threshold && !row->reset &&
-            !(row_growth(row, &number) && number > context->view->threshold))
-                return false;
-        if (!context->changed_only)
-                return true;
-        if (side != BOTH_SIDES)
-                return row->values[0].kind != VALUE_ABSENT;
-        if (!row->changed || context->view->has_metrics || !of || of->work->lives.survived > 0 ||
-            of->work->lives.vanished > 0)
-                return row->changed;
-        /*
-         * All threads of the group were born inside, and beside a group that was not there every
-         * value has changed. Where the view named no metrics, only what the group did is told:
-         * counters, derived values and peaks that are not 0.
-         */
-        if (row->is_derived || metric_is_cumulative((MetricId) row->id) || row_has_inside(row))
-                return fabs(value_number(&row->values[SIDE_AFTER])) > 0;
-        return level_is_news(row);
-}
-
-size_t group_context_rows(const GroupContext *context, const Group *group, unsigned side,
-                          size_t max, Row *ret_rows) {
+        const View *view = context->view;
         size_t n = 0;
 
-        for (unsigned index = 0; index < ROW_MAX && n < max; index++)
-                n += init_row(&ret_rows[n], context, group, side, index);
+        for (unsigned index = 0; index < ROW_MAX && n < max; index++) {
+                Row *row = &ret_rows[n];
+                double number;
+
+                if (!row_is_wanted(view, index))
+                        continue;
+                row_init(row, group, context->side, index, context->in_order);
+                row->impact = IMPACT_NONE;
+                if (row->has_number && !row->is_derived &&
+                    metric_table[index].shape == METRIC_SHAPE_SUM) {
+                        number = fabs(context->side == BOTH_SIDES ? delta_number(&row->delta)
+                                                                  : value_number(&row->values[0]));
+                        if (row->is_rate)
+                                number = number * (double) context->columns->scale_ns /
+                                         (double) NSEC_PER_SEC;
+                        row->impact = number / context->scale->denominators[index];
+                }
+                /* Nobody knows how much a counter did that was reset: it counts as above. */
+                if (context->threshold && !row->reset &&
+                    !(row_growth(row, &number) && number > view->threshold))
+                        continue;
+                if (context->changed_only && context->side != BOTH_SIDES) {
+                        n += row->values[0].kind != VALUE_ABSENT;
+                        continue;
+                }
+                if (!context->changed_only || !row->changed || view->has_metrics || !of ||
+                    of->work->lives.survived > 0 || of->work->lives.vanished > 0) {
+                        n += !context->changed_only || row->changed;
+                        continue;
+                }
+                /*
+                 * All threads of the group were born inside, and beside a group that was not there
+                 * every value has changed. Where the view named no metrics, only what the group did
+                 * is told: counters, derived values and peaks that are not 0.
+                 */
+                if (row->is_derived || metric_is_cumulative((MetricId) index) || row->has_inside)
+                        n += fabs(value_number(&row->values[SIDE_AFTER])) > 0;
+                else
+                        n += level_is_news(row);
+        }
         return n;
 }
 
 /* The members of JSON in which the two sides stand. */
 static const char *columns_side_name(const Columns *columns, unsigned side) {
-        if (columns_are_intervals(columns))
+        if (columns->are_intervals)
                 return side == SIDE_BEFORE ? "a" : "b";
         return side == SIDE_BEFORE ? "before" : "after";
 }
@@ -102,70 +100,58 @@ void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const c
         json_write_end(writer);
 }
 
-/* Threads that came to be of the group: those that ended, and by how much it grew. */
-static Amount births_of(const LifeCounts *lives) {
-        Amount all = amount_add(lives->exits, amount_of(lives->born));
+/*
+ * What became of the threads of each column; of several an object with all of them stands in place
+ * of each member.
+ */
+static void write_lives(JsonWriter *writer, const Group *group, unsigned column, unsigned end) {
+        enum { LIVES, EXITS, BIRTHS, STARTED_BY };
+        static const char *const members[] = { [LIVES] = "lives",
+                                               [EXITS] = "exits",
+                                               [BIRTHS] = "births",
+                                               [STARTED_BY] = "startedBy" };
+        bool are_several = end - column > 1;
 
-        return all.known && all.n >= lives->vanished ? amount_of(all.n - lives->vanished)
-                                                     : (Amount){ .known = false };
-}
+        for (unsigned member = 0; member < ELEMENTSOF(members); member++) {
+                if (are_several) {
+                        json_write_key(writer, members[member]);
+                        json_write_object(writer);
+                }
+                for (unsigned i = column; i < end; i++) {
+                        const GroupColumn *of = &group->of[i];
+                        LifeCounts lives = of->work ? of->work->lives : (LifeCounts){ .born = 0 };
+                        Amount births = amount_add(lives.exits, amount_of(lives.born));
+                        const char *key = are_several ? columns_side_name(group->columns, i)
+                                                      : members[member];
 
-static const LifeCounts *lives_of(const GroupColumn *of) {
-        static const LifeCounts none = { .survived = 0 };
-
-        return of->work ? &of->work->lives : &none;
-}
-
-static void write_lives(JsonWriter *writer, const GroupColumn *of) {
-        const LifeCounts *lives = lives_of(of);
-
-        json_write_key(writer, "lives");
-        life_counts_write_json(writer, lives, NULL, NULL);
-        amount_write_json(writer, "exits", lives->exits);
-        amount_write_json(writer, "births", births_of(lives));
-        member_list_write_json(writer, "startedBy", column_starters(of));
-}
-
-/* The same of two intervals: an object with both sides in place of each member. */
-static void write_lives_of_both(JsonWriter *writer, const Group *group) {
-        const Columns *columns = group->columns;
-
-        json_write_key(writer, "lives");
-        json_write_object(writer);
-        for (unsigned i = 0; i < columns->n; i++) {
-                json_write_key(writer, columns_side_name(columns, i));
-                life_counts_write_json(writer, lives_of(&group->of[i]), NULL, NULL);
+                        /* Threads that came to be: those that ended, and by how much it grew. */
+                        births.known = births.known && births.n >= lives.vanished;
+                        births.n = births.known ? births.n - lives.vanished : 0;
+                        if (member == LIVES) {
+                                json_write_key(writer, key);
+                                life_counts_write_json(writer, &lives, NULL, NULL);
+                        } else if (member == STARTED_BY) {
+                                member_list_write_json(writer, key, column_starters(of));
+                        } else {
+                                amount_write_json(writer, key,
+                                                  member == EXITS ? lives.exits : births);
+                        }
+                }
+                if (are_several)
+                        json_write_end(writer);
         }
-        json_write_end(writer);
-        json_write_key(writer, "exits");
-        json_write_object(writer);
-        for (unsigned i = 0; i < columns->n; i++)
-                amount_write_json(writer, columns_side_name(columns, i),
-                                  lives_of(&group->of[i])->exits);
-        json_write_end(writer);
-        json_write_key(writer, "births");
-        json_write_object(writer);
-        for (unsigned i = 0; i < columns->n; i++)
-                amount_write_json(writer, columns_side_name(columns, i),
-                                  births_of(lives_of(&group->of[i])));
-        json_write_end(writer);
-        json_write_key(writer, "startedBy");
-        json_write_object(writer);
-        for (unsigned i = 0; i < columns->n; i++)
-                member_list_write_json(writer, columns_side_name(columns, i),
-                                       column_starters(&group->of[i]));
-        json_write_end(writer);
 }
 
 static void write_threads(JsonWriter *writer, const Group *group, unsigned side) {
-        bool are_intervals = columns_are_intervals(group->columns);
+        const Columns *columns = group->columns;
+        bool are_intervals = columns->are_intervals;
 
-        if (columns_are_ends(group->columns))
-                write_lives(writer, &group->of[0]);
+        if (columns->are_ends)
+                write_lives(writer, group, 0, 1);
         if (side != BOTH_SIDES) {
                 json_write_member_u64(writer, "threads", group_side(group, side)->n_threads);
                 if (are_intervals)
-                        write_lives(writer, &group->of[side]);
+                        write_lives(writer, group, side, side + 1);
                 return;
         }
         if (are_intervals) {
@@ -174,36 +160,27 @@ static void write_threads(JsonWriter *writer, const Group *group, unsigned side)
         }
         for (unsigned i = 0; i < SIDES; i++)
                 json_write_member_u64(writer,
-                                      are_intervals ? columns_side_name(group->columns, i)
+                                      are_intervals ? columns_side_name(columns, i)
                                       : i == 0      ? "threadsBefore"
                                                     : "threadsAfter",
                                       group_side(group, i)->n_threads);
         if (are_intervals) {
                 json_write_end(writer);
-                write_lives_of_both(writer, group);
+                write_lives(writer, group, 0, columns->n);
         }
-}
-
-static void write_double_or_null(JsonWriter *writer, const char *key, bool has, double value) {
-        json_write_key(writer, key);
-        if (has)
-                json_write_double(writer, value);
-        else
-                json_write_null(writer);
 }
 
 /* Writes how the row is distributed over the threads of @side; null when no thread has a value. */
 static void write_spread(JsonWriter *writer, const GroupContext *context, const Group *group,
                          const Row *row, unsigned side, const char *key) {
+        const ColumnSide *at = &group->columns->sides[side];
         SpreadFigures figures;
-        const Spread *spread;
 
         if (!context->spread_names || row->is_derived || !metric_is_cumulative((MetricId) row->id))
                 return;
         json_write_key(writer, key);
-        spread = columns_are_ends(group->columns) ? &group->of[0].spreads[side]
-                                                  : &group->of[side].spreads[SIDE_AFTER];
-        if (!spread_read(spread, context->spread_names, (MetricId) row->id, &figures)) {
+        if (!spread_read(&group->of[at->column].spreads[at->end], context->spread_names,
+                         (MetricId) row->id, &figures)) {
                 json_write_null(writer);
                 return;
         }
@@ -244,14 +221,14 @@ static bool join_sides(const GroupContext *context, const char *before, const ch
  * Writes why values of the row are only approximate, that one is at its limit, and how many were
  * not believed at all.
  */
-static void write_doubts(JsonWriter *writer, const GroupContext *context, const Row *row,
-                         unsigned side) {
+static void write_doubts(JsonWriter *writer, const GroupContext *context, const Row *row) {
         char texts[SIDES][ABSENCE_BYTES], text[JOINED_BYTES];
         const char *found[SIDES] = { NULL, NULL };
+        unsigned side = context->side;
         uint64_t n_implausible = 0;
 
         for (unsigned i = 0; i < (side == BOTH_SIDES ? SIDES : 1); i++) {
-                unsigned of = columns_index(context->columns, side == BOTH_SIDES ? i : side);
+                unsigned of = context->columns->sides[side == BOTH_SIDES ? i : side].column;
 
                 if (row->values[i].kind != VALUE_ABSENT)
                         found[i] = approximation_of_value(
@@ -283,7 +260,7 @@ static RowWork work_of_row(const Row *row) {
         const GroupColumn *of = row->interval;
         const Derived *derived;
         RowWork ret = { .applies = false };
-        Sum inputs[DERIVED_MAX_INPUTS] = {}, sum;
+        Sum inputs[DERIVED_MAX_INPUTS] = {};
         MetricId input = _METRIC_MAX;
         char text[ABSENCE_BYTES];
 
@@ -291,9 +268,8 @@ static RowWork work_of_row(const Row *row) {
                 return ret;
         ret.applies = true;
         if (!row->is_derived) {
-                sum = column_sum(of, (MetricId) row->id);
-                ret.value = sum_value(&sum);
-                if (sum.present == 0 && row->values[1].kind != VALUE_ABSENT)
+                ret.value = sum_value(column_sum(of, (MetricId) row->id));
+                if (ret.value.kind == VALUE_ABSENT && row->values[1].kind != VALUE_ABSENT)
                         (void) snprintf(ret.reason, sizeof(ret.reason), "%s",
                                         row->reset ? "work: all of these counters fell"
                                                    : "work: the sum is more than 2^64-1");
@@ -353,14 +329,15 @@ static void write_pair_reason(JsonWriter *writer, const GroupContext *context, c
 
 static void write_pair_row(JsonWriter *writer, const GroupContext *context, const Group *group,
                            const Row *row) {
+        bool are_intervals = context->columns->are_intervals;
         RowWork of_row = work_of_row(row);
         double number = 0;
         bool has;
 
-        json_write_key(writer, "before");
-        value_write_json(writer, &row->values[0]);
-        json_write_key(writer, "after");
-        value_write_json(writer, &row->values[1]);
+        for (unsigned i = 0; i < SIDES; i++) {
+                json_write_key(writer, columns_side_name(context->columns, i));
+                value_write_json(writer, &row->values[i]);
+        }
         json_write_key(writer, "delta");
         delta_write_json(writer, &row->delta);
         if (of_row.applies) {
@@ -368,11 +345,15 @@ static void write_pair_row(JsonWriter *writer, const GroupContext *context, cons
                 value_write_json(writer, &of_row.value);
         }
         has = row_percent(row, &number);
-        write_double_or_null(writer, "percent", has, number);
+        double_write_json(writer, "percent", has, number);
+        /* A sum of one of two intervals is its rate, and so no rate stands beside it. */
         has = row_per_second(row, context->elapsed_ns, &number);
-        write_double_or_null(writer, "perSecond", has, number);
+        if (are_intervals)
+                json_write_member_bool(writer, "perSecond", row->is_rate);
+        else
+                double_write_json(writer, "perSecond", has, number);
         json_write_member_bool(writer, "changed", row->changed);
-        if (row_has_inside(row))
+        if (row->has_inside)
                 json_write_member_bool(writer, "inside", row->inside);
         json_write_member_bool(writer, "reset", row->reset);
         /* Threads that have the sum, at one end at least, and take no part in it. */
@@ -386,46 +367,24 @@ static void write_pair_row(JsonWriter *writer, const GroupContext *context, cons
                 json_write_member_u64(writer, "leftOut", n);
         }
         write_pair_reason(writer, context, row, &of_row);
-        write_doubts(writer, context, row, BOTH_SIDES);
+        write_doubts(writer, context, row);
+        if (are_intervals)
+                return;
         write_spread(writer, context, group, row, 1, "spread");
         /* In an interval the spread is that of the work done in it, so there is only one. */
-        if (!columns_are_ends(context->columns))
+        if (!context->columns->are_ends)
                 write_spread(writer, context, group, row, 0, "spreadBefore");
 }
 
-/* A sum is its rate, and so no rate stands beside it. */
-static void write_interval_row(JsonWriter *writer, const GroupContext *context, const Row *row) {
-        static const RowWork none = { .reason = "" };
-        double percent = 0;
-        bool has;
-
-        for (unsigned i = 0; i < SIDES; i++) {
-                json_write_key(writer, columns_side_name(context->columns, i));
-                value_write_json(writer, &row->values[i]);
-        }
-        json_write_key(writer, "delta");
-        delta_write_json(writer, &row->delta);
-        has = row_percent(row, &percent);
-        write_double_or_null(writer, "percent", has, percent);
-        json_write_member_bool(writer, "perSecond", row->is_rate);
-        json_write_member_bool(writer, "changed", row->changed);
-        json_write_member_bool(writer, "reset", row->reset);
-        write_pair_reason(writer, context, row, &none);
-        write_doubts(writer, context, row, BOTH_SIDES);
-}
-
 static void write_row(JsonWriter *writer, const GroupContext *context, const Group *group,
-                      const Row *row, unsigned side) {
-        bool are_intervals = columns_are_intervals(context->columns);
+                      const Row *row) {
+        unsigned side = context->side;
         char text[ABSENCE_BYTES];
 
-        json_write_key(writer, row_name(row_index(row->is_derived, row->id)));
+        json_write_key(writer, row_name(row->index));
         json_write_object(writer);
         if (side == BOTH_SIDES) {
-                if (are_intervals)
-                        write_interval_row(writer, context, row);
-                else
-                        write_pair_row(writer, context, group, row);
+                write_pair_row(writer, context, group, row);
                 json_write_end(writer);
                 return;
         }
@@ -433,13 +392,13 @@ static void write_row(JsonWriter *writer, const GroupContext *context, const Gro
         value_write_json(writer, &row->values[0]);
         if (!row->is_derived)
                 json_write_member_u64(writer, "present", row->present);
-        if (are_intervals)
+        if (context->columns->are_intervals)
                 json_write_member_bool(writer, "perSecond", row->is_rate);
         if (row->values[0].kind == VALUE_ABSENT)
                 json_write_member_name(
                         writer, "reason",
                         span_of(absence_of_value(row, 0, context->sources[side], text)));
-        write_doubts(writer, context, row, side);
+        write_doubts(writer, context, row);
         write_spread(writer, context, group, row, side, "spread");
         json_write_end(writer);
 }
@@ -454,19 +413,19 @@ static void write_weight(JsonWriter *writer, const Group *group, Figures figures
                 known = known &&
                         weight_scale_of(&column->host, period_elapsed_ns(&column->period)).known;
         }
-        write_double_or_null(writer, "weight", known, group->weights[figures]);
+        double_write_json(writer, "weight", known, group->weights[figures]);
 }
 
-void group_write_json(JsonWriter *writer, const GroupContext *context, const Group *group,
-                      unsigned side) {
+void group_write_json(JsonWriter *writer, const GroupContext *context, const Group *group) {
+        unsigned side = context->side;
         Row rows[ROW_MAX];
-        size_t n_rows = group_context_rows(context, group, side, ROW_MAX, rows), i = 0;
+        size_t n_rows = group_context_rows(context, group, ROW_MAX, rows), i = 0;
         GroupOrder order = { .sort = &context->view->sort,
                              .scale = context->scale,
                              .n_sides = side == BOTH_SIDES ? 2 : 1,
                              .in_order = context->in_order };
         bool are_both = side == BOTH_SIDES && group->columns->n > 1;
-        unsigned column = are_both ? 0 : columns_index(group->columns, side);
+        unsigned column = side == BOTH_SIDES ? 0 : group->columns->sides[side].column;
         unsigned end = are_both ? SIDES : column + 1;
         double percent = 0;
 
@@ -496,17 +455,17 @@ void group_write_json(JsonWriter *writer, const GroupContext *context, const Gro
         if (context->uptimes && side == BOTH_SIDES) {
                 bool has = uptimes_percent(context->uptimes, group, &percent);
 
-                write_double_or_null(writer, "uptimePercent", has, percent);
+                double_write_json(writer, "uptimePercent", has, percent);
         }
         json_write_key(writer, "metrics");
         json_write_object(writer);
         for (; i < n_rows && !rows[i].is_derived; i++)
-                write_row(writer, context, group, &rows[i], side);
+                write_row(writer, context, group, &rows[i]);
         json_write_end(writer);
         json_write_key(writer, "derived");
         json_write_object(writer);
         for (; i < n_rows; i++)
-                write_row(writer, context, group, &rows[i], side);
+                write_row(writer, context, group, &rows[i]);
         json_write_end(writer);
         json_write_end(writer);
 }
@@ -527,7 +486,7 @@ void group_write_overview_json(JsonWriter *writer, const GroupContext *context,
         group_write_key(writer, group, context->view->axis);
         write_weight(writer, group, FIGURES_CUT);
         /* It has threads on neither side where all of them were born and ended inside. */
-        if ((columns_are_ends(columns) || columns->n == SIDES) && before != after)
+        if (columns->n_sides == SIDES && before != after)
                 json_write_member_text(
                         writer, "only",
                         columns_side_name(columns, before ? SIDE_BEFORE : SIDE_AFTER));

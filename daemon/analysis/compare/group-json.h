@@ -7,8 +7,6 @@
  * The object Group of the interface: which rows of a group a view wants, in which order, and what
  * is written of each. The same code selects the rows that are written and counts the hidden ones,
  * so the two cannot disagree.
- *
- * @side is always the side that is shown, or BOTH_SIDES to compare them.
  */
 
 #include <stdbool.h>
@@ -26,6 +24,7 @@
 /* A GroupContext is needed to write a group; all is borrowed. */
 typedef struct GroupContext {
         const View *view;
+        unsigned side; /* that is shown, or BOTH_SIDES to compare them */
         const ImpactScale *scale;
         const Columns *columns;
         const SpreadNames *spread_names;   /* NULL: the spread is not written */
@@ -43,8 +42,8 @@ typedef struct GroupContext {
  * metrics, only what they did (counters, derived values, peaks; nothing that is 0), and levels that
  * are not what any thread has.
  */
-size_t group_context_rows(const GroupContext *context, const Group *group, unsigned side,
-                          size_t max, Row *ret_rows);
+size_t group_context_rows(const GroupContext *context, const Group *group, size_t max,
+                          Row *ret_rows);
 
 /*
  * Writes the object Lives of the interface: @reason says why what the ended did is in no
@@ -52,7 +51,6 @@ size_t group_context_rows(const GroupContext *context, const Group *group, unsig
  */
 void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const char *reason,
                             const char *folded);
-void group_write_json(JsonWriter *writer, const GroupContext *context, const Group *group,
-                      unsigned side);
+void group_write_json(JsonWriter *writer, const GroupContext *context, const Group *group);
 /* Writes the object OverviewRow of the interface. */
 void group_write_overview_json(JsonWriter *writer, const GroupContext *context, const Group *group);

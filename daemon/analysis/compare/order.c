@@ -49,12 +49,6 @@ void impact_scale_init(ImpactScale *scale, const GroupTable *table) {
         }
 }
 
-double impact_of(const ImpactScale *scale, MetricId id, double magnitude) {
-        if (metric_table[id].shape != METRIC_SHAPE_SUM)
-                return IMPACT_NONE;
-        return magnitude / scale->denominators[id];
-}
-
 void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group) {
         unsigned only = group_side(group, SIDE_BEFORE) ? SIDE_BEFORE : SIDE_AFTER;
         bool has_delta =
@@ -86,7 +80,7 @@ void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group)
                         after = group_scaled_sum(group, SIDE_AFTER, id);
                         magnitude = after > before ? after - before : before - after;
                 }
-                impact = impact_of(scale, id, (double) magnitude);
+                impact = (double) magnitude / scale->denominators[id];
                 if (impact > group->rank) {
                         group->rank = impact;
                         group->rank_row = id;
@@ -121,28 +115,6 @@ void impact_sort_one_sided(Group **groups, size_t n_groups, unsigned side) {
         impact_sort_groups(groups, n_groups);
 }
 
-/* The block of rows that a row belongs to; blocks are shown in this order. */
-static unsigned row_block(const Row *row) {
-        unsigned block = row->is_derived ? 3 : 0;
-
-        if (!row->has_number)
-                return block + 2;
-        return block + (row->impact > IMPACT_NONE ? 0 : 1);
-}
-
-static int by_impact(const void *a, const void *b) {
-        const Row *left = a, *right = b;
-        unsigned left_block = row_block(left), right_block = row_block(right);
-
-        if (left_block != right_block)
-                return left_block < right_block ? -1 : 1;
-        if (left->impact > right->impact)
-                return -1;
-        if (left->impact < right->impact)
-                return 1;
-        return left->id < right->id ? -1 : left->id > right->id;
-}
-
 /* order */
 
 unsigned order_unit_family(MetricUnit unit) {
@@ -164,7 +136,7 @@ unsigned order_unit_family(MetricUnit unit) {
 }
 
 static unsigned family_of(const Row *row) {
-        return order_unit_family(row_unit(row_index(row->is_derived, row->id)));
+        return order_unit_family(row_unit(row->index));
 }
 
 /* The delta of a row; with one side, its value. */
@@ -205,7 +177,7 @@ static void init_row(const GroupOrder *order, const Group *group, unsigned index
                 side = SIDE_AFTER;
         else if (!group_side(group, SIDE_AFTER))
                 side = SIDE_BEFORE;
-        is_life = columns_are_ends(group->columns) && side == SIDE_BEFORE && row_has_rate(index);
+        is_life = group->columns->are_ends && side == SIDE_BEFORE && row_has_rate(index);
         row_init(ret, group, side, index, order->in_order);
         if (order->n_sides == 1 || side == BOTH_SIDES)
                 return;
@@ -258,7 +230,8 @@ static void init_keys(const GroupOrder *order, Group *group, Delta *keys) {
                                 keys[i] = figure_movement(order, group, (ViewColumn) key->id);
                                 continue;
                         }
-                        init_row(order, group, row_index(key->kind == VIEW_KEY_DERIVED, key->id),
+                        init_row(order, group,
+                                 key->kind == VIEW_KEY_DERIVED ? _METRIC_MAX + key->id : key->id,
                                  &row);
                         keys[i] = movement(order, &row);
                 }
@@ -369,68 +342,50 @@ int order_groups(const GroupOrder *order, Group **groups, size_t n_groups) {
 
 /* rows */
 
-static int by_movement(const void *a, const void *b, void *userdata) {
+static int by_block(const void *a, const void *b) {
         const Row *left = a, *right = b;
-        const GroupOrder *order = userdata;
-        Delta of_left = movement(order, left), of_right = movement(order, right);
-        unsigned left_family = family_of(left), right_family = family_of(right);
-        double left_number, right_number;
 
-        if (left->has_number != right->has_number)
-                return left->has_number ? -1 : 1;
-        if (left_family != right_family)
-                return left_family < right_family ? -1 : 1;
-        left_number = fabs(delta_number(&of_left));
-        right_number = fabs(delta_number(&of_right));
-        if (left_number > right_number || left_number < right_number)
-                return left_number > right_number ? -1 : 1;
-        return left->id < right->id ? -1 : left->id > right->id;
-}
-
-static int by_growth(const void *a, const void *b, void *userdata) {
-        const Row *left = a, *right = b;
-        double left_percent = 0, right_percent = 0;
-        bool left_has = row_growth(left, &left_percent);
-        bool right_has = row_growth(right, &right_percent);
-
-        if (left_has != right_has)
-                return left_has ? -1 : 1;
-        if (left_percent > right_percent || left_percent < right_percent)
-                return left_percent > right_percent ? -1 : 1;
-        if (left->has_number != right->has_number)
-                return left->has_number ? -1 : 1;
+        if (left->block != right->block)
+                return left->block < right->block ? -1 : 1;
+        if (left->order > right->order || left->order < right->order)
+                return left->order > right->order ? -1 : 1;
         return left->id < right->id ? -1 : left->id > right->id;
 }
 
 void order_rows(const GroupOrder *order, Row *rows, size_t n_rows) {
-        int (*compare)(const void *a, const void *b, void *userdata) = by_growth;
         ViewOrder kind = order->sort->order;
-        GroupOrder context = *order;
-        size_t n_metrics = 0;
 
         /* With one side there is no percent here, either. */
         if (kind == VIEW_ORDER_PERCENT && order->n_sides == 1)
                 kind = VIEW_ORDER_IMPACT;
-        switch (kind) {
-        case VIEW_ORDER_WEIGHT:
-        case VIEW_ORDER_IMPACT:
-                if (n_rows > 1)
-                        qsort(rows, n_rows, sizeof(*rows), by_impact);
-                return;
-        case VIEW_ORDER_NAME:
-        case VIEW_ORDER_METRICS:
-                return; /* they are in registry order already */
-        case VIEW_ORDER_DELTA:
-                compare = by_movement;
-                break;
-        case VIEW_ORDER_PERCENT:
-                break;
+        for (size_t i = 0; i < n_rows; i++) {
+                Row *row = &rows[i];
+                Delta moved = movement(order, row);
+
+                row->order = row->block = 0; /* registry order */
+                switch (kind) {
+                case VIEW_ORDER_WEIGHT:
+                case VIEW_ORDER_IMPACT:
+                        row->order = row->impact;
+                        row->block = !row->has_number ? 2 : row->impact > IMPACT_NONE ? 0 : 1;
+                        break;
+                case VIEW_ORDER_DELTA:
+                        row->order = fabs(delta_number(&moved));
+                        row->block = family_of(row) + (row->has_number ? 0 : ORDER_UNIT_FAMILIES);
+                        break;
+                case VIEW_ORDER_PERCENT:
+                        row->block = row_growth(row, &row->order) ? 0 : row->has_number ? 1 : 2;
+                        break;
+                case VIEW_ORDER_NAME:
+                case VIEW_ORDER_METRICS:
+                        break;
+                }
+                /* Derived values stay after the metrics. */
+                if (row->is_derived)
+                        row->block += 4 * ORDER_UNIT_FAMILIES;
+                if (!row->significant)
+                        row->block += 2 * ORDER_UNIT_FAMILIES;
         }
-        /* Derived values stay after the metrics. */
-        while (n_metrics < n_rows && !rows[n_metrics].is_derived)
-                n_metrics++;
-        if (n_metrics > 1)
-                qsort_r(rows, n_metrics, sizeof(*rows), compare, &context);
-        if (n_rows - n_metrics > 1)
-                qsort_r(rows + n_metrics, n_rows - n_metrics, sizeof(*rows), compare, &context);
+        if (n_rows > 1)
+                qsort(rows, n_rows, sizeof(*rows), by_block);
 }

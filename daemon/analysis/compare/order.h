@@ -55,9 +55,6 @@ void impact_scale_init(ImpactScale *scale, const GroupTable *table);
 /* The floor of a unit: 1 s, 100 ticks, 1 MiB, 1000 of anything else. */
 uint64_t impact_floor(MetricUnit unit);
 
-/* IMPACT_NONE unless @id is a sum. */
-double impact_of(const ImpactScale *scale, MetricId id, double magnitude);
-
 /*
  * Finds the largest impact among the rows of the group, and which metric has it; groups are ordered
  * by it. With @n_sides 2, deltas count, and of a group that is on one side only its values; with 1,
@@ -89,5 +86,6 @@ _must_check_ int order_groups(const GroupOrder *order, Group **groups, size_t n_
 /*
  * Sorts @rows, which are those of one group in registry order. By impact: sums, then other metrics,
  * then rows without a number, the latter two in registry order; then derived values likewise.
+ * Significant ones stand before the others, of metrics and of derived values.
  */
 void order_rows(const GroupOrder *order, Row *rows, size_t n_rows);

@@ -47,8 +47,8 @@ DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_I
                                 return DERIVED_INPUT_SATURATED;
                         }
                 ret->kind = VALUE_INTEGER;
-                ret->integer = integer_subtract(integer_of_u64(inputs[0].value),
-                                                integer_of_u64(inputs[1].value));
+                ret->integer = integer_subtract((Integer){ .magnitude = inputs[0].value },
+                                                (Integer){ .magnitude = inputs[1].value });
                 break;
         case DERIVED_FORMULA_SUM:
         case DERIVED_FORMULA_OFFCPU:
@@ -60,7 +60,7 @@ DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_I
                 for (unsigned i = 0; i < n; i++)
                         sum = number_add_saturating(sum, inputs[i].value);
                 ret->kind = VALUE_INTEGER;
-                ret->integer = integer_of_u64(sum);
+                ret->integer = (Integer){ .magnitude = sum };
                 break;
         }
         return DERIVED_COMPUTED;
@@ -92,23 +92,10 @@ bool row_ranks(unsigned index) {
                metric_table[index].section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
 }
 
-bool row_has_inside(const Row *row) {
-        return row->interval && !row->is_derived &&
-               (metric_table[row->id].kind == METRIC_KIND_PEAK ||
-                metric_table[row->id].kind == METRIC_KIND_FLOOR);
-}
-
 /* The values of one side */
 
-static Value per_second(Value value, uint64_t elapsed_ns) {
-        if (!value_has_number(&value))
-                return (Value){ .kind = VALUE_ABSENT };
-        return (Value){ .kind = VALUE_REAL,
-                        .real = value_number(&value) * (double) NSEC_PER_SEC /
-                                (double) elapsed_ns };
-}
-
-static void set_derived(Row *row, unsigned i, const Group *group, unsigned side) {
+/* False: an input fell. */
+static bool set_derived(Row *row, unsigned i, const Group *group, unsigned side) {
         const Derived *derived = &derived_table[row->id];
         bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
         const GroupColumn *work = row->works[i];
@@ -118,7 +105,7 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
         if (fallen != _METRIC_MAX) {
                 row->outcomes[i] = DERIVED_INPUT_ABSENT;
                 row->inputs[i] = fallen;
-                return;
+                return false;
         }
         for (unsigned j = 0; j < derived->n_inputs; j++)
                 inputs[j] = work && is_level ? column_level(work, derived->inputs[j])
@@ -127,10 +114,7 @@ static void set_derived(Row *row, unsigned i, const Group *group, unsigned side)
                 derived_value((DerivedId) row->id, inputs, &row->values[i], &row->inputs[i]);
         for (unsigned j = 0; j < derived->n_inputs && row->outcomes[i] == DERIVED_COMPUTED; j++)
                 row->limited[i] = row->limited[i] || inputs[j].saturated;
-        row->is_rate = work && row_has_rate(row_index(true, row->id));
-        if (row->is_rate)
-                row->values[i] =
-                        per_second(row->values[i], group->columns->of[side].setup.elapsed_ns);
+        return true;
 }
 
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order) {
@@ -139,48 +123,56 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
         MetricId id = (MetricId) index;
         bool is_at_limit;
 
-        *row = (Row){ .is_derived = index >= _METRIC_MAX,
+        *row = (Row){ .index = index,
+                      .is_derived = index >= _METRIC_MAX,
                       .id = index < _METRIC_MAX ? index : index - _METRIC_MAX,
                       .interval = side == BOTH_SIDES ? group_interval(group) : NULL };
         if (side == BOTH_SIDES && !row->is_derived) {
-                row->inside = row->interval && column_moved(row->interval, id);
+                row->has_inside = row->interval && (metric_table[id].kind == METRIC_KIND_PEAK ||
+                                                    metric_table[id].kind == METRIC_KIND_FLOOR);
+                row->inside = row->has_inside && column_moved(row->interval, id);
                 row->refuted = group_refutes_growth(group, id);
         }
         for (unsigned i = 0; i < n_sides; i++) {
                 unsigned of = side == BOTH_SIDES ? i : side;
+                const ColumnSide *at = &group->columns->sides[of];
                 const Aggregate *threads = group_side(group, of);
+                Value *value = &row->values[i];
                 Sum sum;
 
                 row->doubts[i] = threads->doubts;
-                /* In an interval the ended are of the later side. */
-                if (!columns_are_ends(group->columns))
-                        row->exited[i] = group->of[of].exited;
-                else if (of == SIDE_AFTER)
-                        row->exited[i] = group->of[0].exited;
+                if (at->end == SIDE_AFTER) /* the ended are of the later end */
+                        row->exited[i] = group->of[at->column].exited;
                 row->has_no_thread[i] = threads->n_threads == 0;
-                if (columns_are_intervals(group->columns))
+                if (group->columns->are_intervals)
                         row->works[i] = &group->of[of];
-                if (row->is_derived) {
-                        set_derived(row, i, group, of);
-                        continue;
-                }
-                if (metric_table[id].shape != METRIC_SHAPE_SUM) {
+                if (!row->is_derived && metric_table[id].shape != METRIC_SHAPE_SUM) {
                         /* That of threads whose peak or minimum moved, not of one which had it. */
                         row->values[i] = row->inside ? column_record(row->interval, (Side) of, id)
                                                      : aggregate_value(threads, id);
                         row->present = threads->present[id];
                         continue;
                 }
-                sum = group_sum(group, of, id);
-                row->present = sum.present;
-                row->limited[i] = sum.saturated;
-                row->is_rate = row->works[i] && row_has_rate(id);
-                if (row->is_rate && column_fell(row->works[i], id))
+                if (row->is_derived) {
+                        if (!set_derived(row, i, group, of))
+                                continue;
+                } else {
+                        sum = group_sum(group, of, id);
+                        row->present = sum.present;
+                        row->limited[i] = sum.saturated;
+                        row->values[i] = sum_value(sum);
+                }
+                row->is_rate = row->works[i] && row_has_rate(index);
+                if (!row->is_rate)
                         continue;
-                row->values[i] = sum_value(&sum);
-                if (row->is_rate)
-                        row->values[i] =
-                                per_second(row->values[i], group->columns->of[of].setup.elapsed_ns);
+                if (value->kind == VALUE_ABSENT ||
+                    (!row->is_derived && column_fell(row->works[i], id)))
+                        *value = (Value){ .kind = VALUE_ABSENT };
+                else
+                        *value =
+                                (Value){ .kind = VALUE_REAL,
+                                         .real = value_number(value) * (double) NSEC_PER_SEC /
+                                                 (double) group->columns->of[of].setup.elapsed_ns };
         }
 
         is_at_limit = row->limited[0] || row->limited[1];
@@ -190,9 +182,9 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
                 if (!row->refuted && !is_at_limit)
                         row->delta = delta_between(&row->values[0], &row->values[1]);
                 row->has_number = row->delta.kind != DELTA_NONE;
-                row->changed = row_has_inside(row) ? row->inside
-                                                   : is_at_limit || !value_equal(&row->values[0],
-                                                                                 &row->values[1]);
+                row->changed = row->has_inside ? row->inside
+                                               : is_at_limit || !value_equal(&row->values[0],
+                                                                             &row->values[1]);
         }
         if (row->is_derived)
                 return;
@@ -305,7 +297,7 @@ static const char *absence_in_interval(const GroupColumn *of, unsigned side, Met
                 return "the other snapshot lacks it for these threads";
         if (bits_has(of->work->inherited, id))
                 return "a forked process begins with the counters of the thread that forked";
-        if (side == 0 && of->work->vanished && aggregate_has(of->work->vanished, id))
+        if (side == 0 && of->work->vanished && of->work->vanished->present[id] > 0)
                 return "only threads that have ended have it";
         return NULL;
 }

@@ -40,9 +40,6 @@ DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_I
 /* Rows are numbered in registry order: metrics first, then derived values. */
 #define ROW_MAX (_METRIC_MAX + _DERIVED_MAX)
 
-static inline unsigned row_index(bool is_derived, unsigned id) {
-        return is_derived ? _METRIC_MAX + id : id;
-}
 const char *row_name(unsigned index);
 MetricUnit row_unit(unsigned index);
 /* True if its value is a rate in an interval, as it grows with what threads do. */
@@ -52,6 +49,7 @@ bool row_is_wanted(const View *view, unsigned index);
 bool row_ranks(unsigned index);
 
 typedef struct Row {
+        unsigned index;
         bool is_derived;
         unsigned id; /* MetricId or DerivedId */
         Value values[SIDES];
@@ -79,12 +77,17 @@ typedef struct Row {
          * is not known to be unchanged.
          */
         bool changed;
-        bool inside; /* of row_has_inside(): column_moved() */
+        bool has_inside; /* it is a peak or a minimum in an interval */
+        bool inside;     /* of those: column_moved() */
         /* The sum, or one that the value is derived from, is at its limit: 2^64-1 or more. */
         bool limited[SIDES];
-        bool refuted;  /* the values contradict each other (group_refutes_growth()): no delta */
-        bool reset;    /* a counter fell although its threads live: it was reset */
-        double impact; /* IMPACT_NONE for rows without impact */
+        bool refuted;     /* the values contradict each other (group_refutes_growth()): no delta */
+        bool reset;       /* a counter fell although its threads live: it was reset */
+        double impact;    /* IMPACT_NONE for rows without impact */
+        bool significant; /* of sets: by its test */
+        /* By these order_rows() sorts. */
+        unsigned block;
+        double order;
 } Row;
 
 /*
@@ -97,8 +100,6 @@ typedef struct Row {
  */
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order);
 
-/* The row is a peak or a minimum in an interval: it moved inside or it did not. */
-bool row_has_inside(const Row *row);
 /* The change in percent. There is none without a delta, from 0, for ratios and after a reset. */
 bool row_percent(const Row *row, double *ret);
 /*

@@ -23,18 +23,18 @@ METRIC_RULES(SHAPE_OF_RULE)
 #define SHAPE_ENTRY(member, type, rule, ...) [METRIC_##member] = SHAPE_OF_##rule,
 static const uint8_t shapes[_METRIC_MAX] = { METRICS(SHAPE_ENTRY) };
 
+/* The sums, but for the number of threads, which counts those without the metric, too. */
+#define IS_SUM(member, rule) \
+        ((int) SHAPE_OF_##rule == METRIC_SHAPE_SUM && (int) METRIC_##member != METRIC_thread_count)
+#define SUM_IN_0(member, type, rule, ...) METRIC_BIT(0, IS_SUM(member, rule), member)
+#define SUM_IN_1(member, type, rule, ...) METRIC_BIT(1, IS_SUM(member, rule), member)
+#define SUM_IN_2(member, type, rule, ...) METRIC_BIT(2, IS_SUM(member, rule), member)
+static const uint64_t sums[] = { 0 METRICS(SUM_IN_0), 0 METRICS(SUM_IN_1), 0 METRICS(SUM_IN_2) };
+_Static_assert(ELEMENTSOF(sums) == BITS_WORDS(_METRIC_MAX), "a word for each 64 metrics");
+
 /* An aggregate has room for one list of CPUs, so only one metric may have that shape. */
 #define IS_AFFINITY(member, type, rule, ...) +((int) SHAPE_OF_##rule == METRIC_SHAPE_AFFINITY)
 _Static_assert(METRICS(IS_AFFINITY) == 1, "one metric is a set of CPUs");
-
-int aggregate_new(Aggregate **ret) {
-        Aggregate *aggregate = calloc(1, sizeof(*aggregate));
-
-        if (!aggregate)
-                return -ENOMEM;
-        *ret = aggregate;
-        return 0;
-}
 
 Aggregate *aggregate_free(Aggregate *aggregate) {
         if (!aggregate)
@@ -81,25 +81,17 @@ static int tally_add(Tally *tally, uint64_t word) {
         return 0;
 }
 
-static void add_to_sum(Aggregate *aggregate, MetricId id, uint64_t value) {
-        uint64_t *number = &aggregate->numbers[number_slots[id]];
-
-        if (__builtin_add_overflow(*number, value, number)) {
-                *number = UINT64_MAX;
-                bits_set(aggregate->saturated, id);
-        }
-}
-
+/* @sample has the metric. */
 static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sample) {
-        uint64_t value = thread_sample_get(sample, id);
+        uint64_t value = *(const uint64_t *) (const void *) ((const char *) sample +
+                                                             thread_sample_slots[id]);
         uint64_t *numbers = &aggregate->numbers[number_slots[id]];
         bool first = aggregate->present[id]++ == 0;
         uint64_t flip;
 
         switch ((MetricShape) shapes[id]) {
         case METRIC_SHAPE_SUM:
-                add_to_sum(aggregate, id, value);
-                break;
+                break; /* aggregate_add() has added it */
         case METRIC_SHAPE_MAX:
                 numbers[0] = MAX_OF(numbers[0], value);
                 break;
@@ -134,10 +126,16 @@ static int fold_metric(Aggregate *aggregate, MetricId id, const ThreadSample *sa
         return 0;
 }
 
-int aggregate_add(Aggregate *aggregate, const ThreadSample *sample) {
+int aggregate_add(Aggregate **to, const ThreadSample *sample) {
+        Aggregate *aggregate;
         uint64_t doubts = 0;
         int r;
 
+        if (!*to)
+                *to = calloc(1, sizeof(**to));
+        aggregate = *to;
+        if (!aggregate)
+                return -ENOMEM;
         for (unsigned word = 0; word < ELEMENTSOF(sample->present); word++)
                 doubts |= sample->implausible[word] | sample->corrected[word];
         if (doubts != 0 && !aggregate->doubts) {
@@ -159,14 +157,25 @@ int aggregate_add(Aggregate *aggregate, const ThreadSample *sample) {
         aggregate->numbers[number_slots[METRIC_thread_count]]++;
 
         for (unsigned word = 0; word < ELEMENTSOF(sample->present); word++) {
-                uint64_t bits = sample->present[word];
+                uint64_t others = sample->present[word] & ~sums[word];
 
-                if (word == METRIC_thread_count / 64)
-                        bits &= ~(UINT64_C(1) << METRIC_thread_count % 64);
-                while (bits) {
+                for (uint64_t bits = sample->present[word] & sums[word]; bits; bits &= bits - 1) {
                         unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
+                        const uint64_t *value =
+                                (const void *) ((const char *) sample + thread_sample_slots[id]);
+                        uint64_t *sum = &aggregate->numbers[number_slots[id]];
 
-                        bits &= bits - 1;
+                        aggregate->present[id]++;
+                        if (__builtin_add_overflow(*sum, *value, sum)) {
+                                *sum = UINT64_MAX;
+                                bits_set(aggregate->saturated, id);
+                        }
+                }
+                if (word == METRIC_thread_count / 64)
+                        others &= ~(UINT64_C(1) << METRIC_thread_count % 64);
+                for (; others; others &= others - 1) {
+                        unsigned id = word * 64 + (unsigned) __builtin_ctzll(others);
+
                         r = fold_metric(aggregate, (MetricId) id, sample);
                         if (r != 0)
                                 return r;
@@ -183,29 +192,30 @@ Sum aggregate_read_sum(const Aggregate *aggregate, MetricId id) {
                       .value = aggregate->numbers[number_slots[id]] };
 }
 
-void sum_add(Sum *sum, uint64_t value, uint32_t present) {
-        sum->saturated = sum->saturated || __builtin_add_overflow(sum->value, value, &sum->value);
-        if (sum->saturated)
+void sum_add(Sum *sum, Sum more) {
+        bool is_over = __builtin_add_overflow(sum->value, more.value, &sum->value);
+
+        if (is_over || sum->saturated)
                 sum->value = UINT64_MAX;
-        if (__builtin_add_overflow(sum->present, present, &sum->present))
+        sum->saturated = sum->saturated || more.saturated || is_over;
+        if (__builtin_add_overflow(sum->present, more.present, &sum->present))
                 sum->present = UINT32_MAX;
 }
 
-void sum_merge(Sum *sum, const Sum *from) {
-        sum_add(sum, from->value, from->present);
-        sum->saturated = sum->saturated || from->saturated;
-}
-
-Value sum_value(const Sum *sum) {
-        if (sum->present == 0)
+Value sum_value(Sum sum) {
+        if (sum.present == 0)
                 return (Value){ .kind = VALUE_ABSENT };
-        return (Value){ .kind = VALUE_INTEGER, .integer = integer_of_u64(sum->value) };
+        return (Value){ .kind = VALUE_INTEGER, .integer = (Integer){ .magnitude = sum.value } };
 }
 
 void aggregate_add_sum(Aggregate *aggregate, MetricId id, uint64_t value, uint32_t present) {
-        add_to_sum(aggregate, id, value);
-        if (__builtin_add_overflow(aggregate->present[id], present, &aggregate->present[id]))
-                aggregate->present[id] = UINT32_MAX;
+        Sum sum = aggregate_read_sum(aggregate, id);
+
+        sum_add(&sum, (Sum){ .value = value, .present = present });
+        aggregate->present[id] = sum.present;
+        aggregate->numbers[number_slots[id]] = sum.value;
+        if (sum.saturated)
+                bits_set(aggregate->saturated, id);
 }
 
 void aggregate_add_peak(Aggregate *aggregate, MetricId id, uint64_t value) {
@@ -227,10 +237,40 @@ uint64_t aggregate_n_with_word(const Aggregate *aggregate, MetricId id, uint64_t
         return 0;
 }
 
-static Value mode_value(const Aggregate *aggregate, MetricId id) {
+Value aggregate_value(const Aggregate *aggregate, MetricId id) {
+        const uint64_t *numbers = &aggregate->numbers[number_slots[id]];
         const Tally *tally = &aggregate->tallies[tally_slots[id]];
-        Value value = { .kind = VALUE_MODE };
+        bool is_signed = metric_table[id].rule == METRIC_RULE_RangeI32;
+        Value value = { .kind = VALUE_ABSENT };
+        Integer *const range[] = { &value.range.min, &value.range.max };
 
+        if (aggregate->present[id] == 0)
+                return value;
+        switch (metric_table[id].shape) {
+        case METRIC_SHAPE_SUM:
+        case METRIC_SHAPE_MAX:
+        case METRIC_SHAPE_MIN:
+                value.kind = VALUE_INTEGER;
+                value.integer.magnitude = numbers[0];
+                return value;
+        case METRIC_SHAPE_RANGE:
+                value.kind = VALUE_RANGE;
+                for (size_t i = 0; i < ELEMENTSOF(range); i++) {
+                        range[i]->negative = is_signed && (int64_t) numbers[i] < 0;
+                        range[i]->magnitude = range[i]->negative ? -numbers[i] : numbers[i];
+                }
+                return value;
+        case METRIC_SHAPE_AFFINITY:
+                value.kind = VALUE_CPUS;
+                value.cpus.min = numbers[0];
+                value.cpus.max = numbers[1];
+                value.cpus.uniform = !aggregate->cpus_differ;
+                value.cpus.list = span_of(aggregate->cpus);
+                return value;
+        case METRIC_SHAPE_MODE:
+                break;
+        }
+        value.kind = VALUE_MODE;
         for (unsigned i = 0; i < tally->n_words; i++) {
                 const TallyEntry *entry = i == 0 ? &tally->first : &tally->more[i - 1];
                 char text[POLICY_NAME_CHARS];
@@ -256,40 +296,5 @@ static Value mode_value(const Aggregate *aggregate, MetricId id) {
                 value.mode.count = entry->count;
         }
         value.mode.total = aggregate->present[id];
-        return value;
-}
-
-Value aggregate_value(const Aggregate *aggregate, MetricId id) {
-        const uint64_t *numbers = &aggregate->numbers[number_slots[id]];
-        Value value = { .kind = VALUE_ABSENT };
-        bool is_signed;
-
-        if (!aggregate_has(aggregate, id))
-                return value;
-        switch (metric_table[id].shape) {
-        case METRIC_SHAPE_SUM:
-        case METRIC_SHAPE_MAX:
-        case METRIC_SHAPE_MIN:
-                value.kind = VALUE_INTEGER;
-                value.integer = integer_of_u64(numbers[0]);
-                break;
-        case METRIC_SHAPE_RANGE:
-                value.kind = VALUE_RANGE;
-                is_signed = metric_table[id].rule == METRIC_RULE_RangeI32;
-                value.range.min = is_signed ? integer_of_i64((int64_t) numbers[0])
-                                            : integer_of_u64(numbers[0]);
-                value.range.max = is_signed ? integer_of_i64((int64_t) numbers[1])
-                                            : integer_of_u64(numbers[1]);
-                break;
-        case METRIC_SHAPE_MODE:
-                return mode_value(aggregate, id);
-        case METRIC_SHAPE_AFFINITY:
-                value.kind = VALUE_CPUS;
-                value.cpus.min = numbers[0];
-                value.cpus.max = numbers[1];
-                value.cpus.uniform = !aggregate->cpus_differ;
-                value.cpus.list = span_of(aggregate->cpus);
-                break;
-        }
         return value;
 }

@@ -51,6 +51,10 @@ enum { METRICS(AGGREGATE_NUMBER_ID) _AGGREGATE_NUMBER_MAX };
                         AGGREGATE_TALLY_##member + (int) AGGREGATE_TALLIES_OF_##rule - 1,
 enum { METRICS(AGGREGATE_TALLY_ID) _AGGREGATE_TALLY_MAX };
 
+/* In the initialiser of a set of metrics, a word of bits for each 64 of them. */
+#define METRIC_BIT(word, is_in, member) \
+        | ((is_in) && METRIC_##member / 64 == (word) ? UINT64_C(1) << METRIC_##member % 64 : 0)
+
 /*
  * Distinct words that one mode can count. A kernel has seven policies and a dozen states; a damaged
  * file may have more, and words beyond this limit count in the total but cannot win.
@@ -99,22 +103,19 @@ typedef struct Sum {
         uint64_t value;
 } Sum;
 
-/* Adds @value, of @present threads; both saturate. */
-void sum_add(Sum *sum, uint64_t value, uint32_t present);
-void sum_merge(Sum *sum, const Sum *from);
+/* Value and threads saturate. */
+void sum_add(Sum *sum, Sum more);
 /* Its value; absent if no thread has it. */
-Value sum_value(const Sum *sum);
+Value sum_value(Sum sum);
 
-_must_check_ int aggregate_new(Aggregate **ret);
 Aggregate *aggregate_free(Aggregate *aggregate);
 DEFINE_CLEANUP(Aggregate *, aggregate_free);
 
-/* Adds one thread. It counts in thread_count whether or not the sample has that metric. */
-_must_check_ int aggregate_add(Aggregate *aggregate, const ThreadSample *sample);
-
-static inline bool aggregate_has(const Aggregate *aggregate, MetricId id) {
-        return aggregate->present[id] > 0;
-}
+/*
+ * Adds one thread; makes the aggregate if *to is NULL. It counts in thread_count whether or not the
+ * sample has that metric. 0 or -ENOMEM.
+ */
+_must_check_ int aggregate_add(Aggregate **to, const ThreadSample *sample);
 /* A metric of shape SUM; absent when @aggregate is NULL. */
 Sum aggregate_read_sum(const Aggregate *aggregate, MetricId id);
 /* Adds the sum of @present threads that are not counted otherwise; saturates. */

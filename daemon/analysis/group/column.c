@@ -16,22 +16,18 @@
 static const uint8_t record_slots[_METRIC_MAX] = { METRICS(RECORD_SLOT) };
 _Static_assert(_RECORD_MAX <= UINT8_MAX, "slots are eight bits wide");
 
-static void work_free(ColumnWork *work) {
-        if (!work)
-                return;
-        aggregate_free(work->vanished);
-        free(work->falls);
-        free(work->gaps);
-        free(work->records);
-        free(work);
-}
-
 void group_column_done(GroupColumn *of) {
         for (unsigned end = 0; end < SIDES; end++) {
                 aggregate_free(of->ends[end]);
                 spread_done(&of->spreads[end]);
         }
-        work_free(of->work);
+        if (of->work) {
+                aggregate_free(of->work->vanished);
+                free(of->work->falls);
+                free(of->work->gaps);
+                free(of->work->records);
+        }
+        free(of->work);
         free(of->exited);
         member_list_done(&of->starters);
         *of = (GroupColumn){ .work = NULL };
@@ -39,14 +35,24 @@ void group_column_done(GroupColumn *of) {
 
 /* adding */
 
+/* What is compared at both ends: work, and besides it peaks and minima. */
+#define IS_WORK(member, type)                           \
+        (METRIC_KIND_OF(type) == METRIC_KIND_COUNTER && \
+         (int) METRIC_##member != METRIC_thread_count)
+#define WORK_IN_0(member, type, ...) METRIC_BIT(0, IS_WORK(member, type), member)
+#define WORK_IN_1(member, type, ...) METRIC_BIT(1, IS_WORK(member, type), member)
+#define WORK_IN_2(member, type, ...) METRIC_BIT(2, IS_WORK(member, type), member)
+#define RECORD_IN_0(member, type, ...) METRIC_BIT(0, RECORD_IS_KEPT(type), member)
+#define RECORD_IN_1(member, type, ...) METRIC_BIT(1, RECORD_IS_KEPT(type), member)
+#define RECORD_IN_2(member, type, ...) METRIC_BIT(2, RECORD_IS_KEPT(type), member)
+static const uint64_t work_bits[] = { 0 METRICS(WORK_IN_0), 0 METRICS(WORK_IN_1),
+                                      0 METRICS(WORK_IN_2) };
+static const uint64_t record_bits[] = { 0 METRICS(RECORD_IN_0), 0 METRICS(RECORD_IN_1),
+                                        0 METRICS(RECORD_IN_2) };
+_Static_assert(ELEMENTSOF(work_bits) == BITS_WORDS(_METRIC_MAX), "a word for each 64 metrics");
+
 /* Makes what a pointer owns, zeroed, unless it is there. 0 or -ENOMEM. */
 #define OBTAIN(pointer) ((pointer) || ((pointer) = calloc(1, sizeof(*(pointer)))) ? 0 : -ENOMEM)
-
-static int fold(Aggregate **aggregate, const ThreadSample *sample) {
-        int r = OBTAIN(*aggregate);
-
-        return r == 0 ? aggregate_add(*aggregate, sample) : r;
-}
 
 /* @from: what the thread had before; a minimum of 0 means that there was no event yet. */
 static bool has_moved(unsigned id, uint64_t from, uint64_t to) {
@@ -55,19 +61,16 @@ static bool has_moved(unsigned id, uint64_t from, uint64_t to) {
         return metric_table[id].kind == METRIC_KIND_FLOOR && to > 0 && (from == 0 || to < from);
 }
 
-static void keep_further(ColumnRecords *records, Side end, unsigned id, uint64_t value) {
-        uint64_t *kept = &records->values[end][record_slots[id]];
-
-        *kept = metric_further((MetricId) id, *kept, value);
-}
-
-static int note_record(ColumnWork *work, unsigned id, uint64_t value) {
+/* Notes what a thread had at that end whose record moved. */
+static int note_record(ColumnWork *work, Side end, unsigned id, uint64_t value) {
+        uint64_t *kept;
         int r = OBTAIN(work->records);
 
         if (r != 0)
                 return r;
-        bits_set(work->records->moved, id);
-        keep_further(work->records, SIDE_AFTER, id, value);
+        bits_set(work->records->known[end], id);
+        kept = &work->records->values[end][record_slots[id]];
+        *kept = metric_further((MetricId) id, *kept, value);
         return 0;
 }
 
@@ -104,7 +107,7 @@ static int add_born(const Column *column, ColumnWork *of, const ThreadSample *af
                             (metric_table[id].unit == METRIC_UNIT_BYTES &&
                              after->tid != after->tgid))
                                 continue;
-                        r = note_record(of, id, value);
+                        r = note_record(of, SIDE_AFTER, id, value);
                         if (r != 0)
                                 return r;
                 }
@@ -119,26 +122,41 @@ static int add_born(const Column *column, ColumnWork *of, const ThreadSample *af
  */
 static int match_survivor(ColumnWork *of, const ThreadSample *read, const ThreadSample *after,
                           ThreadSample *begin, ThreadSample *work) {
-        for (unsigned word = 0; word < WORDS; word++)
-                for (uint64_t bits = read->present[word] | after->present[word]; bits != 0;
-                     bits &= bits - 1) {
+        for (unsigned word = 0; word < WORDS; word++) {
+                uint64_t both = read->present[word] & after->present[word] & work_bits[word];
+                uint64_t rest = (read->present[word] | after->present[word]) &
+                                (work_bits[word] | record_bits[word]) & ~both;
+
+                /* Most counters are known at both ends and did not fall. */
+                for (; both != 0; both &= both - 1) {
+                        uint16_t at =
+                                thread_sample_slots[word * 64 + (unsigned) __builtin_ctzll(both)];
+                        const uint64_t *from = (const void *) ((const char *) read + at);
+                        const uint64_t *to = (const void *) ((const char *) after + at);
+
+                        if (*to < *from)
+                                rest |= both & -both;
+                        else
+                                *(uint64_t *) (void *) ((char *) work + at) = *to - *from;
+                }
+                for (uint64_t bits = rest; bits != 0; bits &= bits - 1) {
                         unsigned id = word * 64 + (unsigned) __builtin_ctzll(bits);
                         MetricId metric = (MetricId) id;
-                        bool in_after = thread_sample_has(after, metric), in_before;
-                        uint64_t from, to = in_after ? thread_sample_get(after, metric) : 0;
+                        bool is_work = bits_has(work_bits, id), in_after, in_before;
+                        uint64_t from, to;
                         int r = 0;
 
+                        in_after = thread_sample_has(after, metric);
+                        to = in_after ? thread_sample_get(after, metric) : 0;
                         in_before = life_before(read, after, metric, &from);
-                        if (begin && in_before)
+                        if (begin && in_before && !thread_sample_has(read, metric))
                                 thread_sample_put(begin, metric, from);
-                        if (!metric_is_work(metric)) {
+                        if (!is_work) {
                                 if (!begin || !in_before || !in_after || !has_moved(id, from, to))
                                         continue;
-                                r = note_record(of, id, to);
-                                if (r == 0) {
-                                        bits_set(of->records->had, id);
-                                        keep_further(of->records, SIDE_BEFORE, id, from);
-                                }
+                                r = note_record(of, SIDE_AFTER, id, to);
+                                if (r == 0)
+                                        r = note_record(of, SIDE_BEFORE, id, from);
                         } else if (!in_before || !in_after) {
                                 if (!in_before)
                                         thread_sample_drop(work, metric);
@@ -153,8 +171,10 @@ static int match_survivor(ColumnWork *of, const ThreadSample *read, const Thread
                                 thread_sample_drop(work, metric);
                                 r = OBTAIN(of->falls);
                                 if (r == 0) {
-                                        sum_add(&of->falls->sums[SIDE_BEFORE][id], from, 1);
-                                        sum_add(&of->falls->sums[SIDE_AFTER][id], to, 1);
+                                        sum_add(&of->falls->sums[SIDE_BEFORE][id],
+                                                (Sum){ .value = from, .present = 1 });
+                                        sum_add(&of->falls->sums[SIDE_AFTER][id],
+                                                (Sum){ .value = to, .present = 1 });
                                 }
                         } else {
                                 thread_sample_put(work, metric, to - from);
@@ -162,6 +182,7 @@ static int match_survivor(ColumnWork *of, const ThreadSample *read, const Thread
                         if (r != 0)
                                 return r;
                 }
+        }
         return 0;
 }
 
@@ -183,7 +204,7 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
                 life[1] = after->start_ticks;
                 of->lives +=
                         hash_bytes((Span){ (const char *) life, sizeof(life) }, column->life_seed);
-                r = fold(&of->ends[SIDE_AFTER], after);
+                r = aggregate_add(&of->ends[SIDE_AFTER], after);
                 if (r == 0 && column->spread_names)
                         r = spread_add_sample(&of->spreads[SIDE_AFTER], column->spread_names,
                                               after);
@@ -194,7 +215,9 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
                 r = OBTAIN(of->exited);
         if (r != 0)
                 return r;
-        life_counts_add(&of->work->lives, before, after);
+        of->work->lives.survived += before && after;
+        of->work->lives.born += !before;
+        of->work->lives.vanished += !after;
         if (!after) {
                 if (column->setup.has_ledger)
                         group_exited_add_vanished(of->exited, &column->period, before);
@@ -205,9 +228,9 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
                 for (unsigned id = 0; id < _METRIC_MAX; id++)
                         if (metric_is_work((MetricId) id))
                                 thread_sample_drop(&begin, (MetricId) id);
-                r = fold(&of->ends[SIDE_BEFORE], &begin);
+                r = aggregate_add(&of->ends[SIDE_BEFORE], &begin);
                 if (r == 0)
-                        r = fold(&of->work->vanished, before);
+                        r = aggregate_add(&of->work->vanished, before);
                 if (r == 0 && column->spread_names)
                         r = spread_add_sample(&of->spreads[SIDE_BEFORE], column->spread_names,
                                               before);
@@ -216,19 +239,20 @@ int column_add(const Column *column, GroupColumn *of, const ThreadSample *before
         for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
                 if (thread_sample_has(after, life_total_metrics[i]))
                         sum_add(&of->work->totals[i],
-                                thread_sample_get(after, life_total_metrics[i]), 1);
+                                (Sum){ .value = thread_sample_get(after, life_total_metrics[i]),
+                                       .present = 1 });
         if (before) {
                 if (keeps_begin)
                         begin = *before;
                 work = *after;
                 r = match_survivor(of->work, before, after, keeps_begin ? &begin : NULL, &work);
                 if (r == 0 && keeps_begin)
-                        r = fold(&of->ends[SIDE_BEFORE], &begin);
+                        r = aggregate_add(&of->ends[SIDE_BEFORE], &begin);
         } else {
                 r = add_born(column, of->work, after, &work);
         }
         if (r == 0)
-                r = fold(&of->ends[SIDE_AFTER], &work);
+                r = aggregate_add(&of->ends[SIDE_AFTER], &work);
         /* The spread of an interval beside another is not shown. */
         if (r == 0 && keeps_begin && column->spread_names)
                 r = spread_add_sample(&of->spreads[SIDE_AFTER], column->spread_names, &work);
@@ -255,7 +279,6 @@ int column_add_ended(GroupColumn *of, Side end, const ExitedRow *row) {
 static void merge_work(ColumnWork *work, ColumnWork *from) {
         ColumnGaps *gaps = work->gaps;
         ColumnFalls *falls = work->falls;
-        ColumnRecords *records = work->records;
 
         work->lives.survived += from->lives.survived;
         work->lives.born += from->lives.born;
@@ -264,14 +287,14 @@ static void merge_work(ColumnWork *work, ColumnWork *from) {
                 amount_add_known(work->lives.short_lived, from->lives.short_lived);
         work->lives.exits = amount_add_known(work->lives.exits, from->lives.exits);
         for (unsigned i = 0; i < _LIFE_TOTAL_MAX; i++)
-                sum_merge(&work->totals[i], &from->totals[i]);
+                sum_add(&work->totals[i], from->totals[i]);
         for (unsigned i = 0; i < ELEMENTSOF(work->inherited); i++)
                 work->inherited[i] |= from->inherited[i];
         if (!gaps)
                 work->gaps = TAKE_PTR(from->gaps);
         if (!falls)
                 work->falls = TAKE_PTR(from->falls);
-        if (!records)
+        if (!work->records)
                 work->records = TAKE_PTR(from->records);
         if (!work->vanished)
                 work->vanished = TAKE_PTR(from->vanished);
@@ -281,16 +304,11 @@ static void merge_work(ColumnWork *work, ColumnWork *from) {
                         if (from->gaps)
                                 gaps->only[end][id] += from->gaps->only[end][id];
                         if (from->falls)
-                                sum_merge(&falls->sums[end][id], &from->falls->sums[end][id]);
-                        if (from->records && bits_has(from->records->moved, id))
-                                keep_further(records, (Side) end, id,
-                                             from->records->values[end][record_slots[id]]);
+                                sum_add(&falls->sums[end][id], from->falls->sums[end][id]);
+                        if (from->records && bits_has(from->records->known[end], id))
+                                (void) note_record(work, (Side) end, id,
+                                                   from->records->values[end][record_slots[id]]);
                 }
-        for (unsigned i = 0; from->records && i < ELEMENTSOF(records->moved); i++) {
-                records->moved[i] |= from->records->moved[i];
-                records->had[i] |= from->records->had[i];
-        }
-        work_free(from);
 }
 
 int group_column_merge(GroupColumn *of, GroupColumn *from) {
@@ -298,9 +316,8 @@ int group_column_merge(GroupColumn *of, GroupColumn *from) {
 
         if (r != 0)
                 return r;
-        member_list_done(&from->starters);
         of->tells_starters = of->tells_starters || from->tells_starters;
-        of->lives += TAKE(from->lives, 0);
+        of->lives += from->lives;
         for (unsigned end = 0; end < SIDES; end++) {
                 if (!from->ends[end])
                         continue;
@@ -310,13 +327,13 @@ int group_column_merge(GroupColumn *of, GroupColumn *from) {
                 of->spreads[end] = TAKE(from->spreads[end], (Spread){});
         }
         life_tally_merge(&of->tally, &from->tally);
-        from->tally = (LifeTally){ .alive_ns = 0 };
         group_exited_adopt(&of->exited, &from->exited);
         /* A group of which only the exit accounting knows has no work yet. */
         if (!of->work)
                 of->work = TAKE_PTR(from->work);
         else if (from->work)
-                merge_work(of->work, TAKE_PTR(from->work));
+                merge_work(of->work, from->work);
+        group_column_done(from);
         return 0;
 }
 
@@ -329,7 +346,7 @@ static int settle_ended(const Column *column, GroupColumn *of) {
         int r = OBTAIN(of->work);
 
         if (r == 0 && !of->ends[SIDE_AFTER]) {
-                r = aggregate_new(&of->ends[SIDE_AFTER]);
+                r = OBTAIN(of->ends[SIDE_AFTER]);
                 if (r == 0) /* that it has no thread is known */
                         of->ends[SIDE_AFTER]->present[METRIC_thread_count] = 1;
         }
@@ -356,7 +373,7 @@ static int settle_ended(const Column *column, GroupColumn *of) {
                         continue;
                 aggregate_add_peak(of->ends[SIDE_AFTER], id, peak.n);
                 if (column->setup.keeps_begin) {
-                        r = note_record(of->work, id, peak.n);
+                        r = note_record(of->work, SIDE_AFTER, id, peak.n);
                         if (r != 0)
                                 return r;
                 }
@@ -396,8 +413,8 @@ int column_settle(const Column *column, GroupColumn *of, bool tells) {
                 return 0;
         }
         /* Threads that are there at one end only are known to be none at the other. */
-        r = *begin ? 0 : aggregate_new(begin);
-        if (r == 0 && !aggregate_has(*begin, METRIC_thread_count))
+        r = OBTAIN(*begin);
+        if (r == 0 && (*begin)->present[METRIC_thread_count] == 0)
                 (*begin)->present[METRIC_thread_count] = 1;
         return r;
 }
@@ -413,11 +430,11 @@ Sum column_total(const GroupColumn *of, Side end, MetricId id) {
         if (!metric_is_work(id))
                 return end == SIDE_AFTER ? work : total;
         if (end == SIDE_AFTER)
-                sum_merge(&total, &work);
+                sum_add(&total, work);
         /* A thread takes part in a sum at both ends or at neither; who was born began at 0. */
         total.present = work.present;
         if (of->work->falls)
-                sum_merge(&total, &of->work->falls->sums[end][id]);
+                sum_add(&total, of->work->falls->sums[end][id]);
         return total;
 }
 
@@ -449,23 +466,24 @@ MetricId column_fallen_input(const GroupColumn *of, const Derived *derived) {
 bool column_holds(const GroupColumn *of, MetricId id) {
         const ColumnWork *work = of->work;
 
-        if (aggregate_has(of->ends[SIDE_AFTER], id))
+        if (of->ends[SIDE_AFTER]->present[id] > 0)
                 return true;
         return work && (column_fell(of, id) || bits_has(work->inherited, id) ||
                         (work->gaps && work->gaps->only[SIDE_AFTER][id] > 0));
 }
 
 bool column_moved(const GroupColumn *of, MetricId id) {
-        return of->work->records && bits_has(of->work->records->moved, id);
+        return of->work->records && bits_has(of->work->records->known[SIDE_AFTER], id);
 }
 
 Value column_record(const GroupColumn *of, Side end, MetricId id) {
         const ColumnRecords *records = of->work->records;
 
-        if (!records || !bits_has(end == SIDE_AFTER ? records->moved : records->had, id))
+        if (!records || !bits_has(records->known[end], id))
                 return (Value){ .kind = VALUE_ABSENT };
         return (Value){ .kind = VALUE_INTEGER,
-                        .integer = integer_of_u64(records->values[end][record_slots[id]]) };
+                        .integer =
+                                (Integer){ .magnitude = records->values[end][record_slots[id]] } };
 }
 
 const MemberList *column_starters(const GroupColumn *of) {

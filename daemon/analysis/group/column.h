@@ -101,8 +101,7 @@ enum { METRICS(RECORD_ID) _RECORD_MAX };
  * because another thread may have had it since long ago.
  */
 typedef struct ColumnRecords {
-        uint64_t moved[BITS_WORDS(_METRIC_MAX)];
-        uint64_t had[BITS_WORDS(_METRIC_MAX)]; /* what one of them had before is known */
+        uint64_t known[SIDES][BITS_WORDS(_METRIC_MAX)]; /* at the end: of those that moved */
         uint64_t values[SIDES][_RECORD_MAX];
 } ColumnRecords;
 

@@ -54,11 +54,12 @@ Group *group_table_find(const GroupTable *table, Span id) {
 int group_table_obtain(GroupTable *table, Span id, Group **ret) {
         _cleanup_(group_freep) Group *group = NULL;
         size_t n_columns = table->columns ? table->columns->n : 0;
-        Group *found = group_table_find(table, id);
         int r;
 
-        if (found) {
-                *ret = found;
+        if (!table->last || !span_equal((Span){ table->last->id, table->last->n_id }, id))
+                table->last = group_table_find(table, id);
+        if (table->last) {
+                *ret = table->last;
                 return 0;
         }
         r = ARRAY_RESERVE(table->groups, table->n_allocated, table->n_groups + 1);
@@ -76,7 +77,7 @@ int group_table_obtain(GroupTable *table, Span id, Group **ret) {
         r = index_add(&table->index, id, table->n_groups);
         if (r != 0)
                 return r;
-        *ret = table->groups[table->n_groups++] = TAKE_PTR(group);
+        *ret = table->last = table->groups[table->n_groups++] = TAKE_PTR(group);
         return 0;
 }
 
@@ -101,9 +102,9 @@ int group_set_label(Group *group, Span label) {
 }
 
 const Aggregate *group_side(const Group *group, unsigned side) {
-        if (columns_are_ends(group->columns))
-                return group->of[0].ends[side];
-        return side < group->columns->n ? group->of[side].ends[SIDE_AFTER] : NULL;
+        const ColumnSide *at = &group->columns->sides[side];
+
+        return group->of[at->column].ends[at->end];
 }
 
 bool group_is_empty(const Group *group) {
@@ -114,7 +115,7 @@ bool group_is_empty(const Group *group) {
 }
 
 int group_adopt(Group *group, unsigned side, Group *from) {
-        unsigned column = columns_index(group->columns, side);
+        unsigned column = group->columns->sides[side].column;
         int r;
 
         r = member_list_merge(&group->members, &from->members);
@@ -155,22 +156,16 @@ bool group_refutes_growth(const Group *group, MetricId id) {
 /* sums */
 
 Sum group_sum(const Group *group, unsigned side, MetricId id) {
-        const GroupColumn *of = &group->of[columns_index(group->columns, side)];
+        const GroupColumn *of = &group->of[group->columns->sides[side].column];
 
-        if (columns_are_ends(group->columns))
+        if (group->columns->are_ends)
                 return column_total(of, (Side) side, id);
         return of->work && !work_has_rate(id) ? column_level(of, id) : column_sum(of, id);
 }
 
-uint64_t columns_scale_ns(const Columns *columns) {
-        return columns_are_intervals(columns)
-                       ? MAX_OF(columns->of[0].setup.elapsed_ns, columns->of[1].setup.elapsed_ns)
-                       : 0;
-}
-
 uint64_t group_scaled_sum(const Group *group, unsigned side, MetricId id) {
         uint64_t sum = group_sum(group, side, id).value;
-        uint64_t scale_ns = columns_scale_ns(group->columns), elapsed_ns;
+        uint64_t scale_ns = group->columns->scale_ns, elapsed_ns;
         long double scaled;
 
         if (scale_ns == 0 || !work_has_rate(id))
@@ -184,7 +179,7 @@ uint64_t group_scaled_sum(const Group *group, unsigned side, MetricId id) {
 
 bool group_has_sum(const Group *group, unsigned side, MetricId id) {
         return group_sum(group, side, id).present > 0 &&
-               !(columns_are_intervals(group->columns) && work_has_rate(id) &&
+               !(group->columns->are_intervals && work_has_rate(id) &&
                  column_fell(&group->of[side], id));
 }
 

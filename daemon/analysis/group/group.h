@@ -23,26 +23,25 @@
 #include "analysis/group/member-list.h"
 #include "analysis/group/side.h"
 
+/* A side is one end of one column. A view of one side has no threads at the other one. */
+typedef struct ColumnSide {
+        unsigned column;
+        Side end;
+} ColumnSide;
+
 /* The columns of one view. Zeroed: there is none. */
 #define COLUMNS_MAX 2
 typedef struct Columns {
         unsigned n;
         Column of[COLUMNS_MAX];
+        bool are_ends;      /* there is one column, and its ends are the sides */
+        bool are_intervals; /* there are two, and each is what was done in an interval */
+        unsigned n_sides;
+        ColumnSide sides[SIDES];
         uint64_t interval_ns; /* judge_interval_ns() of two without a begin; 0: not known */
+        /* Work is compared over the longer of two intervals; 0: sums are not of two intervals. */
+        uint64_t scale_ns;
 } Columns;
-
-/* There is one column, and its ends are the sides. */
-static inline bool columns_are_ends(const Columns *columns) {
-        return columns->n == 1 && columns->of[0].setup.keeps_begin;
-}
-/* There are two columns, and each is what was done in an interval. */
-static inline bool columns_are_intervals(const Columns *columns) {
-        return columns->n == 2 && columns->of[0].setup.has_begin;
-}
-/* The column that tells of @side: an only one tells of both. */
-static inline unsigned columns_index(const Columns *columns, unsigned side) {
-        return columns->n == 1 ? 0 : side;
-}
 
 typedef struct Group {
         char *id; /* owned: threads with this id are in the group */
@@ -82,6 +81,7 @@ typedef struct GroupTable {
         size_t n_groups;
         size_t n_allocated;
         Index index; /* finds them by their ids */
+        Group *last; /* found or made: threads of one group often follow each other */
 } GroupTable;
 
 void group_table_done(GroupTable *table);
@@ -99,7 +99,7 @@ _must_check_ int group_set_label(Group *group, Span label);
 const Aggregate *group_side(const Group *group, unsigned side);
 /* The account of the interval whose ends are both sides, if the view has that; else NULL. */
 static inline const GroupColumn *group_interval(const Group *group) {
-        return columns_are_ends(group->columns) && group->of[0].work ? &group->of[0] : NULL;
+        return group->columns->are_ends && group->of[0].work ? &group->of[0] : NULL;
 }
 /* The group has no thread, or no longer any. */
 bool group_is_empty(const Group *group);
@@ -126,8 +126,6 @@ Sum group_sum(const Group *group, unsigned side, MetricId id);
  * scaled to the longer one at the same rate, so that the sides can be compared.
  */
 uint64_t group_scaled_sum(const Group *group, unsigned side, MetricId id);
-/* The length of that interval; 0 where sums are not of two intervals. */
-uint64_t columns_scale_ns(const Columns *columns);
 /* False for a sum that is not known because it fell for some thread of one of two intervals. */
 bool group_has_sum(const Group *group, unsigned side, MetricId id);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/macro.h"
 #include "base/number.h"
 #include "analysis/group/life.h"
@@ -60,6 +61,18 @@ static const MetricId accounts[][3] = {
 };
 // clang-format on
 
+/* The longest and shortest events, a bit for each metric. */
+#define IS_EVENT(type)                                  \
+        ((METRIC_KIND_OF(type) == METRIC_KIND_PEAK ||   \
+          METRIC_KIND_OF(type) == METRIC_KIND_FLOOR) && \
+         METRIC_UNIT_OF(type) == METRIC_UNIT_NS)
+#define EVENT_IN_0(member, type, ...) METRIC_BIT(0, IS_EVENT(type), member)
+#define EVENT_IN_1(member, type, ...) METRIC_BIT(1, IS_EVENT(type), member)
+#define EVENT_IN_2(member, type, ...) METRIC_BIT(2, IS_EVENT(type), member)
+static const uint64_t events[] = { 0 METRICS(EVENT_IN_0), 0 METRICS(EVENT_IN_1),
+                                   0 METRICS(EVENT_IN_2) };
+_Static_assert(ELEMENTSOF(events) == BITS_WORDS(_METRIC_MAX), "a word for each 64 metrics");
+
 #define N_TOTALS ELEMENTSOF(totals)
 _Static_assert(N_TOTALS == JUDGE_N_TOTALS, "judge.h counts them");
 
@@ -67,18 +80,12 @@ _Static_assert(N_TOTALS == JUDGE_N_TOTALS, "judge.h counts them");
 typedef struct Impossible {
         uint64_t ns[N_TOTALS];  /* in total; 0: nothing */
         uint64_t max[N_TOTALS]; /* the longest event when it was refuted; 0: it was not */
+        bool has_max;           /* one was */
 } Impossible;
 
-/* The most that a thread may have. */
-typedef struct Bound {
-        uint64_t ns;
-        uint64_t tick_ns;
-} Bound;
-
-static Bound bound_of(uint64_t ns, uint64_t tick_ns) {
-        uint64_t slack = number_add_saturating(tick_ns, ns / SLACK_PART);
-
-        return (Bound){ .ns = number_add_saturating(ns, slack), .tick_ns = tick_ns };
+/* The most that a thread may have in a time, in ns. */
+static uint64_t bound_of(uint64_t ns, uint64_t tick_ns) {
+        return number_add_saturating(ns, number_add_saturating(tick_ns, ns / SLACK_PART));
 }
 
 uint64_t judge_ns(MetricId id, uint64_t value, uint64_t tick_ns) {
@@ -108,62 +115,60 @@ uint64_t judge_interval_ns(const JudgeTime times[static SIDES]) {
         return times[SIDE_AFTER].end_ns - times[SIDE_BEFORE].start_ns;
 }
 
-/* one snapshot */
+/* threads that live */
 
 /*
  * @impossible: what an earlier snapshot of the thread proved; this one's is added. The longest
  * event of a total goes first, because it explains an impossible total.
  */
 static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impossible) {
-        uint64_t born_ns;
-        Bound life;
+        uint64_t born_ns, tick_ns = time->tick_ns, life_ns;
 
         if (!time->known)
                 return;
         born_ns = number_multiply_saturating(sample->start_ticks, time->tick_ns);
         if (born_ns > time->end_ns)
                 return; /* of another boot or clock: nothing is known */
-        life = bound_of(time->end_ns - born_ns, time->tick_ns);
+        life_ns = bound_of(time->end_ns - born_ns, tick_ns);
         for (size_t i = 0; i < N_TOTALS; i++) {
                 MetricId id = totals[i].id, max = totals[i].max;
                 uint64_t event = 0, total;
 
                 if (max != NO_MAX && thread_sample_has(sample, max)) {
                         event = thread_sample_get(sample, max);
-                        if (event <= life.ns && event != impossible->max[i])
+                        if (event <= life_ns && event != impossible->max[i])
                                 event = 0;
                 }
                 if (event > 0 && event != impossible->max[i]) {
                         impossible->ns[i] = number_add_saturating(impossible->ns[i], event);
                         impossible->max[i] = event;
+                        impossible->has_max = true;
                 }
                 if (!thread_sample_has(sample, id))
                         continue;
                 total = thread_sample_get(sample, id);
                 if (impossible->ns[i] == 0 ||
-                    (impossible->ns[i] > total && judge_ns(id, total, life.tick_ns) <= life.ns)) {
+                    (impossible->ns[i] > total && judge_ns(id, total, tick_ns) <= life_ns)) {
                         /* Nothing to subtract, or the two were not read at one moment. */
-                        if (judge_ns(id, total, life.tick_ns) > life.ns)
+                        if (judge_ns(id, total, tick_ns) > life_ns)
                                 thread_sample_refute(sample, id);
                         continue;
                 }
-                if (impossible->ns[i] > total || total - impossible->ns[i] > life.ns)
+                if (impossible->ns[i] > total || total - impossible->ns[i] > life_ns)
                         thread_sample_refute(sample, id);
                 else
                         thread_sample_correct(sample, id, total - impossible->ns[i]);
         }
 
         /* The longest and shortest events, after the totals have used them. */
-        for (unsigned i = 0; i < _METRIC_MAX; i++) {
-                MetricKind kind = metric_table[i].kind;
-                MetricId id = (MetricId) i;
+        for (unsigned word = 0; word < ELEMENTSOF(events); word++)
+                for (uint64_t bits = sample->present[word] & events[word]; bits; bits &= bits - 1) {
+                        MetricId id = (MetricId) (word * 64 + (unsigned) __builtin_ctzll(bits));
 
-                if ((kind == METRIC_KIND_PEAK || kind == METRIC_KIND_FLOOR) &&
-                    metric_table[id].unit == METRIC_UNIT_NS && thread_sample_has(sample, id) &&
-                    thread_sample_get(sample, id) > life.ns)
-                        thread_sample_refute(sample, id);
-        }
-        for (size_t i = 0; i < N_TOTALS; i++) {
+                        if (thread_sample_get(sample, id) > life_ns)
+                                thread_sample_refute(sample, id);
+                }
+        for (size_t i = 0; impossible->has_max && i < N_TOTALS; i++) {
                 MetricId max = totals[i].max;
 
                 if (impossible->max[i] > 0 && thread_sample_has(sample, max) &&
@@ -181,18 +186,10 @@ static void judge(const JudgeTime *time, ThreadSample *sample, Impossible *impos
                                 sum = number_add_saturating(
                                         sum, thread_sample_get(sample, accounts[i][j]));
                 }
-                if (known && sum > life.ns)
+                if (known && sum > life_ns)
                         thread_sample_refute(sample, accounts[i][2]);
         }
 }
-
-void judge_thread(const JudgeTime *time, ThreadSample *sample) {
-        Impossible impossible = {};
-
-        judge(time, sample, &impossible);
-}
-
-/* two snapshots */
 
 /* The thread may have been in the middle of an event that its total does not contain yet. */
 static bool was_waiting(const ThreadSample *sample, const char *states) {
@@ -201,33 +198,37 @@ static bool was_waiting(const ThreadSample *sample, const char *states) {
 }
 
 void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, ThreadSample *after) {
-        uint64_t interval_ns = judge_interval_ns(times);
+        uint64_t interval_ns, most_ns, tick_ns = times[SIDE_AFTER].tick_ns;
         Impossible impossible = {};
-        Bound interval;
 
-        judge(&times[SIDE_BEFORE], before, &impossible);
-        judge(&times[SIDE_AFTER], after, &impossible);
+        if (before)
+                judge(&times[SIDE_BEFORE], before, &impossible);
+        if (after)
+                judge(&times[SIDE_AFTER], after, &impossible);
+        if (!before || !after)
+                return;
+        interval_ns = judge_interval_ns(times);
         if (interval_ns == 0)
                 return;
-        interval = bound_of(interval_ns, times[SIDE_AFTER].tick_ns);
+        most_ns = bound_of(interval_ns, tick_ns);
         for (size_t i = 0; i < N_TOTALS; i++) {
                 MetricId id = totals[i].id, max = totals[i].max;
                 uint64_t first, last, event, record;
 
-                if (!thread_sample_has(after, id) || !life_before(before, after, id, &first) ||
-                    was_waiting(before, totals[i].states))
+                if (!thread_sample_has(after, id) || !life_before(before, after, id, &first))
                         continue;
                 last = thread_sample_get(after, id);
-                if (last < first || judge_ns(id, last - first, interval.tick_ns) <= interval.ns)
+                if (last < first || judge_ns(id, last - first, tick_ns) <= most_ns ||
+                    was_waiting(before, totals[i].states))
                         continue;
                 /* The longest event ended inside if the record rose; did it alone spoil it? */
                 if (max != NO_MAX && thread_sample_has(after, max) &&
                     life_before(before, after, max, &record) &&
                     thread_sample_get(after, max) > record &&
-                    thread_sample_get(after, max) > interval.ns) {
+                    thread_sample_get(after, max) > most_ns) {
                         event = thread_sample_get(after, max);
                         thread_sample_refute(after, max);
-                        if (last - first >= event && last - first - event <= interval.ns) {
+                        if (last - first >= event && last - first - event <= most_ns) {
                                 thread_sample_correct(after, id, last - event);
                                 continue;
                         }
@@ -257,7 +258,7 @@ void judge_add_early(uint64_t early_ns[static JUDGE_N_TOTALS], const ThreadSampl
 }
 
 uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_ns) {
-        return number_multiply_saturating(n_threads, bound_of(interval_ns, tick_ns).ns);
+        return number_multiply_saturating(n_threads, bound_of(interval_ns, tick_ns));
 }
 
 /* groups */
@@ -265,17 +266,17 @@ uint64_t judge_most_ns(uint64_t n_threads, uint64_t interval_ns, uint64_t tick_n
 bool judge_refutes_growth(MetricId id, const Aggregate *before, uint64_t n_threads, uint64_t growth,
                           uint64_t interval_ns) {
         for (size_t i = 0; i < N_TOTALS; i++) {
-                Bound interval = bound_of(interval_ns, NSEC_PER_SEC / DEFAULT_USER_HZ);
+                uint64_t most_ns = bound_of(interval_ns, NSEC_PER_SEC / DEFAULT_USER_HZ);
 
                 if (totals[i].id != id || interval_ns == 0)
                         continue;
-                if (!aggregate_has(before, METRIC_state))
+                if (before->present[METRIC_state] == 0)
                         return false;
                 for (const char *state = totals[i].states; *state != '\0'; state++)
                         if (aggregate_n_with_word(before, METRIC_state, (unsigned char) *state) > 0)
                                 return false;
-                return judge_ns(id, growth, interval.tick_ns) >
-                       number_multiply_saturating(interval.ns, n_threads);
+                return judge_ns(id, growth, NSEC_PER_SEC / DEFAULT_USER_HZ) >
+                       number_multiply_saturating(most_ns, n_threads);
         }
         return false;
 }

@@ -42,10 +42,10 @@ JudgeTime judge_time_of(const Head *head);
 /* The most that any thread can have done between two snapshots of one boot; 0: not known. */
 uint64_t judge_interval_ns(const JudgeTime times[static SIDES]);
 
-/* Judges a thread of one snapshot. Changes @sample. */
-void judge_thread(const JudgeTime *time, ThreadSample *sample);
-/* Judges a thread that is in two snapshots of one boot, each sample by itself and their
- * difference. Changes both. */
+/*
+ * Judges a thread that is in two snapshots of one boot, each sample by itself and their difference,
+ * or in one of them: the other sample is NULL. Changes both.
+ */
 void judge_life(const JudgeTime times[static SIDES], ThreadSample *before, ThreadSample *after);
 
 /*

@@ -5,23 +5,19 @@
 #include "base/macro.h"
 #include "base/number.h"
 
-Period period_of_lives(const JudgeTime *time) {
-        if (!time->known)
-                return (Period){ .known = false };
-        return (Period){ .known = true, .end_ns = time->start_ns, .tick_ns = time->tick_ns };
-}
+Period period_of(const JudgeTime *before, const JudgeTime *after) {
+        Period period = { .is_interval = before };
 
-Period period_between(const JudgeTime times[static SIDES]) {
-        const JudgeTime *before = &times[SIDE_BEFORE], *after = &times[SIDE_AFTER];
-
-        if (!before->known || !after->known || after->start_ns < before->start_ns)
-                return (Period){ .is_interval = true };
-        return (Period){ .known = true,
-                         .is_interval = true,
-                         .begin_ns = before->start_ns,
-                         .end_ns = after->start_ns,
-                         .tick_ns = after->tick_ns,
-                         .most_ns = judge_interval_ns(times) };
+        if (!after->known || (before && (!before->known || after->start_ns < before->start_ns)))
+                return period;
+        period.known = true;
+        period.end_ns = after->start_ns;
+        period.tick_ns = after->tick_ns;
+        if (before) {
+                period.begin_ns = before->start_ns;
+                period.most_ns = judge_interval_ns((const JudgeTime[SIDES]){ *before, *after });
+        }
+        return period;
 }
 
 /* A start is rounded down to a tick. */

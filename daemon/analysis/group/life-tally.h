@@ -29,9 +29,11 @@ typedef struct Period {
         uint64_t most_ns;  /* judge_interval_ns() of an interval; 0: not known */
 } Period;
 
-Period period_of_lives(const JudgeTime *time);
-/* Not known when the later snapshot is not the later one. The two are of one boot. */
-Period period_between(const JudgeTime times[static SIDES]);
+/*
+ * Between two snapshots of one boot; not known when the later one is not later. Without @before, of
+ * whole lives.
+ */
+Period period_of(const JudgeTime *before, const JudgeTime *after);
 /*
  * A thread that the earlier snapshot lacks although it is older was overlooked there, as when it
  * could not be seen: it lived on, and what it had by then is not known.

@@ -3,12 +3,6 @@
 
 #include "base/number.h"
 
-void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after) {
-        counts->survived += before && after;
-        counts->born += !before;
-        counts->vanished += !after;
-}
-
 uint64_t metric_further(MetricId id, uint64_t a, uint64_t b) {
         if (metric_table[id].kind == METRIC_KIND_PEAK)
                 return MAX_OF(a, b);

@@ -29,8 +29,6 @@ typedef struct LifeCounts {
 /* The larger of two maxima or the smaller of two minima, where 0 is no event. */
 uint64_t metric_further(MetricId id, uint64_t a, uint64_t b);
 
-/* Counts one thread; one of the samples may be NULL. */
-void life_counts_add(LifeCounts *counts, const ThreadSample *before, const ThreadSample *after);
 /* The sample lacks the delay because it was 0: the thread has delay accounting at all. */
 bool life_left_delays_out(const ThreadSample *sample, MetricId id);
 /*

@@ -12,17 +12,13 @@ void member_list_done(MemberList *list) {
         *list = (MemberList){ .members = NULL };
 }
 
-static Span member_name(const Member *member) {
-        return (Span){ member->name, member->n_name };
-}
-
 int member_list_add(MemberList *list, Span name, uint64_t n_threads) {
         size_t n = list->n_members;
         char *copy;
 
         /* Lists are short, and names of different length differ without a look at their bytes. */
         for (size_t i = 0; i < n; i++)
-                if (span_equal(member_name(&list->members[i]), name)) {
+                if (span_equal((Span){ list->members[i].name, list->members[i].n_name }, name)) {
                         list->members[i].n_threads += n_threads;
                         return 0;
                 }
@@ -55,7 +51,8 @@ int member_list_add_ended(MemberList *list, Span name, uint64_t n) {
 int member_list_merge(MemberList *list, const MemberList *from) {
         for (size_t i = 0; i < from->n_members; i++) {
                 const Member *member = &from->members[i];
-                int r = member_list_add(list, member_name(member), member->n_threads);
+                int r = member_list_add(list, (Span){ member->name, member->n_name },
+                                        member->n_threads);
 
                 if (r != 0)
                         return r;
@@ -69,7 +66,8 @@ static int by_threads(const void *a, const void *b) {
 
         if (left->n_threads != right->n_threads)
                 return left->n_threads < right->n_threads ? 1 : -1;
-        return span_compare(member_name(left), member_name(right));
+        return span_compare((Span){ left->name, left->n_name },
+                            (Span){ right->name, right->n_name });
 }
 
 void member_list_sort(MemberList *list) {
@@ -89,11 +87,13 @@ void member_list_write_json(JsonWriter *writer, const char *key, const MemberLis
         }
         json_write_array(writer);
         for (size_t i = 0; i < list->n_members; i++) {
-                if ((int64_t) list->members[i].n_threads <= 0)
+                const Member *member = &list->members[i];
+
+                if ((int64_t) member->n_threads <= 0)
                         continue;
                 json_write_object(writer);
-                json_write_member_name(writer, "name", member_name(&list->members[i]));
-                json_write_member_u64(writer, "threads", list->members[i].n_threads);
+                json_write_member_name(writer, "name", (Span){ member->name, member->n_name });
+                json_write_member_u64(writer, "threads", member->n_threads);
                 json_write_end(writer);
         }
         json_write_end(writer);

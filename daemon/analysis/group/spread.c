@@ -6,41 +6,15 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/name-set.h"
 
 /* names */
-
-struct SpreadNames {
-        NameSet set;
-        uint32_t last; /* the number added or found last: a thread asks once for each sum */
-};
-
-int spread_names_new(SpreadNames **ret) {
-        SpreadNames *names = calloc(1, sizeof(*names));
-
-        if (!names)
-                return -ENOMEM;
-        *ret = names;
-        return 0;
-}
-
-SpreadNames *spread_names_free(SpreadNames *names) {
-        if (names)
-                name_set_done(&names->set);
-        free(names);
-        return NULL;
-}
-
-Span spread_names_get(const SpreadNames *names, uint32_t number) {
-        return name_set_get(&names->set, number);
-}
 
 int spread_names_add(SpreadNames *names, Span name, uint32_t *ret) {
         size_t number;
         int r;
 
         name.n = MIN_OF(name.n, (size_t) SPREAD_NAME_BYTES);
-        if (names->set.n == 0 || !span_equal(spread_names_get(names, names->last), name)) {
+        if (names->set.n == 0 || !span_equal(name_set_get(&names->set, names->last), name)) {
                 r = name_set_add(&names->set, name, &number);
                 if (r != 0)
                         return r;
@@ -209,8 +183,8 @@ static void raise_top(SpreadTop *top, const SpreadNames *names, const SpreadThre
         if (!leads && value == top->top)
                 leads = thread->tid != top->tid
                                 ? thread->tid < top->tid
-                                : span_compare(spread_names_get(names, thread->name),
-                                               spread_names_get(names, top->name)) < 0;
+                                : span_compare(name_set_get(&names->set, thread->name),
+                                               name_set_get(&names->set, top->name)) < 0;
         if (leads) {
                 top->top = value;
                 top->tid = thread->tid;
@@ -414,7 +388,7 @@ bool spread_read(const Spread *spread, const SpreadNames *names, MetricId id, Sp
                 return false;
         figures.top = top.top;
         figures.top_tid = top.tid;
-        figures.top_name = spread_names_get(names, top.name);
+        figures.top_name = name_set_get(&names->set, top.name);
         *ret = figures;
         return true;
 }

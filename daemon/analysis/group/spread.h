@@ -26,6 +26,7 @@
 #include <sys/types.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "base/name-set.h"
 #include "base/span.h"
 #include "metric/metric.h"
 #include "snapshot/thread-sample.h"
@@ -66,16 +67,14 @@ static inline uint64_t spread_bucket_middle(unsigned bucket) {
  */
 #define SPREAD_NAME_BYTES 64 /* longer names are cut to this length */
 
-typedef struct SpreadNames SpreadNames;
-
-_must_check_ int spread_names_new(SpreadNames **ret);
-SpreadNames *spread_names_free(SpreadNames *names);
-DEFINE_CLEANUP(SpreadNames *, spread_names_free);
+/* Empty when zeroed. */
+typedef struct SpreadNames {
+        NameSet set;
+        uint32_t last; /* the number added or found last: a thread asks once for each sum */
+} SpreadNames;
 
 /* Finds or adds @name. 0 or -ENOMEM. */
 _must_check_ int spread_names_add(SpreadNames *names, Span name, uint32_t *ret);
-/* Borrowed until the next name is added. */
-Span spread_names_get(const SpreadNames *names, uint32_t number);
 
 #define SPREAD_MAX_FEW 8
 #define SPREAD_MAX_ROWS 8192

@@ -29,10 +29,6 @@ double integer_number(Integer integer) {
         return integer.negative ? -(double) integer.magnitude : (double) integer.magnitude;
 }
 
-static bool integer_equal(Integer a, Integer b) {
-        return a.negative == b.negative && a.magnitude == b.magnitude;
-}
-
 bool value_has_number(const Value *value) {
         return value->kind != VALUE_ABSENT && value->kind != VALUE_MODE;
 }
@@ -61,12 +57,15 @@ bool value_equal(const Value *a, const Value *b) {
         case VALUE_ABSENT:
                 return true;
         case VALUE_INTEGER:
-                return integer_equal(a->integer, b->integer);
+                return a->integer.negative == b->integer.negative &&
+                       a->integer.magnitude == b->integer.magnitude;
         case VALUE_REAL:
                 return a->real >= b->real && a->real <= b->real;
         case VALUE_RANGE:
-                return integer_equal(a->range.min, b->range.min) &&
-                       integer_equal(a->range.max, b->range.max);
+                return a->range.min.negative == b->range.min.negative &&
+                       a->range.min.magnitude == b->range.min.magnitude &&
+                       a->range.max.negative == b->range.max.negative &&
+                       a->range.max.magnitude == b->range.max.magnitude;
         case VALUE_MODE:
                 return span_equal((Span){ a->mode.text, a->mode.n_text },
                                   (Span){ b->mode.text, b->mode.n_text });
@@ -162,10 +161,10 @@ Delta delta_between(const Value *before, const Value *after) {
                 return half_of_sum(integer_subtract(after->range.min, before->range.min),
                                    integer_subtract(after->range.max, before->range.max));
         case VALUE_CPUS:
-                return half_of_sum(integer_subtract(integer_of_u64(after->cpus.min),
-                                                    integer_of_u64(before->cpus.min)),
-                                   integer_subtract(integer_of_u64(after->cpus.max),
-                                                    integer_of_u64(before->cpus.max)));
+                return half_of_sum(integer_subtract((Integer){ .magnitude = after->cpus.min },
+                                                    (Integer){ .magnitude = before->cpus.min }),
+                                   integer_subtract((Integer){ .magnitude = after->cpus.max },
+                                                    (Integer){ .magnitude = before->cpus.max }));
         case VALUE_ABSENT:
         case VALUE_MODE:
                 break;
@@ -224,6 +223,14 @@ bool delta_percent(const Delta *delta, const Value *before, double *ret) {
                 return false;
         *ret = 100 * delta_number(delta) / base;
         return isfinite(*ret);
+}
+
+void double_write_json(JsonWriter *writer, const char *key, bool has, double value) {
+        json_write_key(writer, key);
+        if (has)
+                json_write_double(writer, value);
+        else
+                json_write_null(writer);
 }
 
 void delta_write_json(JsonWriter *writer, const Delta *delta) {

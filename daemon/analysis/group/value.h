@@ -50,15 +50,6 @@ typedef struct Value {
         };
 } Value;
 
-static inline Integer integer_of_u64(uint64_t value) {
-        return (Integer){ .magnitude = value };
-}
-
-static inline Integer integer_of_i64(int64_t value) {
-        return (Integer){ .negative = value < 0,
-                          .magnitude = value < 0 ? -(uint64_t) value : (uint64_t) value };
-}
-
 /* @a - @b. Saturates at 2^64-1, which differences of differences can exceed. */
 Integer integer_subtract(Integer a, Integer b);
 
@@ -109,5 +100,7 @@ int delta_compare(const Delta *a, const Delta *b);
 double delta_number(const Delta *delta);
 /* 100 * @delta / |@before|; false when that is undefined, as for a before of 0. */
 bool delta_percent(const Delta *delta, const Value *before, double *ret);
+/* Writes a member that may have no value: null. */
+void double_write_json(JsonWriter *writer, const char *key, bool has, double value);
 /* Writes a number, or null for DELTA_NONE and DELTA_TOO_LARGE. */
 void delta_write_json(JsonWriter *writer, const Delta *delta);

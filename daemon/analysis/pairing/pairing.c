@@ -413,27 +413,22 @@ static size_t list_only(Pairing *pairing, unsigned side, Cgroup **ret) {
         return n;
 }
 
-/* One-sided cgroups with enough kinds, by key, and the candidates among them. */
-typedef struct Search {
-        Cgroup **befores, **afters;
-        size_t n_befores, n_afters;
-        Candidate *candidates;
-        size_t n_candidates;
-} Search;
-
 /*
  * Visits every pair that may match. Equal sets cannot be matched better: the first visit pairs them
  * at once, so that a host full of equal containers does not fill the list of candidates.
  */
-static int search_each(Pairing *pairing, Search *search, bool equal) {
-        int r = 0;
+static int take_found(Pairing *pairing) {
+        Cgroup **befores = calloc(pairing->n_cgroups + 1, sizeof(*befores));
+        Cgroup **afters = calloc(pairing->n_cgroups + 1, sizeof(*afters));
+        Candidate *candidates = calloc(PAIRING_MAX_MATCHES, sizeof(*candidates)), candidate;
+        int r = befores && afters && candidates ? 0 : -ENOMEM;
+        size_t n = r == 0 ? list_only(pairing, 0, befores) : 0, n_candidates = 0;
+        size_t n_afters = r == 0 ? list_only(pairing, 1, afters) : 0;
 
-        for (size_t i = 0; i < search->n_befores; i++)
-                for (size_t j = 0; j < search->n_afters && !search->befores[i]->paired && r == 0;
-                     j++) {
-                        Cgroup *before = search->befores[i], *after = search->afters[j];
+        for (size_t visit = 0; visit < 2 * n && r == 0; visit++)
+                for (size_t j = 0; j < n_afters && !befores[visit % n]->paired && r == 0; j++) {
+                        Cgroup *before = befores[visit % n], *after = afters[j];
                         uint64_t left = before->sides[0].n, right = after->sides[1].n;
-                        Candidate candidate;
 
                         /* Sets of too different sizes cannot share nine tenths. */
                         if (after->paired || MIN_OF(left, right) * 10 < MAX_OF(left, right) * 9)
@@ -442,35 +437,18 @@ static int search_each(Pairing *pairing, Search *search, bool equal) {
                         if (candidate.n_shared < PAIRING_MIN_SHARED ||
                             candidate.n_shared * 10 < candidate.n_all * 9)
                                 continue;
-                        if (!equal && search->n_candidates < PAIRING_MAX_MATCHES)
-                                search->candidates[search->n_candidates++] = candidate;
-                        else if (equal && candidate.n_shared == candidate.n_all)
+                        if (visit < n && candidate.n_shared == candidate.n_all)
                                 r = take(pairing, &candidate);
+                        else if (visit >= n && n_candidates < PAIRING_MAX_MATCHES)
+                                candidates[n_candidates++] = candidate;
                 }
-        return r;
-}
-
-static int take_found(Pairing *pairing) {
-        Search search = {
-                .befores = calloc(pairing->n_cgroups + 1, sizeof(*search.befores)),
-                .afters = calloc(pairing->n_cgroups + 1, sizeof(*search.afters)),
-                .candidates = calloc(PAIRING_MAX_MATCHES, sizeof(*search.candidates)),
-        };
-        int r = search.befores && search.afters && search.candidates ? 0 : -ENOMEM;
-
-        if (r == 0) {
-                search.n_befores = list_only(pairing, 0, search.befores);
-                search.n_afters = list_only(pairing, 1, search.afters);
-                r = search_each(pairing, &search, true);
-                if (r == 0)
-                        r = search_each(pairing, &search, false);
-                qsort(search.candidates, search.n_candidates, sizeof(*search.candidates), by_match);
-                for (size_t i = 0; i < search.n_candidates && r == 0; i++)
-                        r = take(pairing, &search.candidates[i]);
-        }
-        free(search.candidates);
-        free(search.afters);
-        free(search.befores);
+        if (r == 0)
+                qsort(candidates, n_candidates, sizeof(*candidates), by_match);
+        for (size_t i = 0; i < n_candidates && r == 0; i++)
+                r = take(pairing, &candidates[i]);
+        free(candidates);
+        free(afters);
+        free(befores);
         return r;
 }
 

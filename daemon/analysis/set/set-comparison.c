@@ -155,7 +155,7 @@ static void add_rows(Ranked *ranked, const SetFamily *family, bool significant) 
                 if (!family->list->wanted[slot] || !row_ranks(family->list->indexes[slot]))
                         continue;
                 set_family_view(family, ranked->group, slot, &row);
-                if (!row.row.has_number || (significant && !row.significant))
+                if (!row.row.has_number || (significant && !row.row.significant))
                         continue;
                 switch (order) {
                 case VIEW_ORDER_WEIGHT: /* the first key is the weight */
@@ -203,11 +203,12 @@ static double delta_of_key(const Ranked *ranked, const SetFamily *family, const 
         double sum = NAN;
 
         if (key->kind != VIEW_KEY_COLUMN)
-                return delta_of(ranked, family, row_index(key->kind == VIEW_KEY_DERIVED, key->id));
+                return delta_of(ranked, family,
+                                key->kind == VIEW_KEY_DERIVED ? _METRIC_MAX + key->id : key->id);
         /* The first of its metrics that has a number, or all together. */
         column = &view_columns[key->id];
         for (unsigned i = 0; i < column->n_metrics; i++) {
-                double delta = delta_of(ranked, family, row_index(false, column->metrics[i]));
+                double delta = delta_of(ranked, family, column->metrics[i]);
 
                 if (!column->is_sum && !isnan(delta))
                         return delta;
@@ -299,32 +300,22 @@ static size_t order_rows_of_group(const SetFamily *family, const SetGroup *group
                                    .n_sides = SIDES };
         const SetRowList *list = family->list;
         Row rows[ROW_MAX];
-        size_t n_slots = 0;
+        size_t n = 0;
 
-        /* Significant metrics, other metrics, and derived values likewise. */
-        for (unsigned block = 0; block < 4; block++) {
-                bool is_derived = block / 2, significant = block % 2 == 0;
-                size_t n = 0;
+        for (size_t slot = 0; slot < list->n_slots; slot++) {
+                SetRowView row;
 
-                for (size_t slot = 0; slot < list->n_slots; slot++) {
-                        SetRowView row;
-
-                        if (!list->wanted[slot] ||
-                            is_derived != (list->indexes[slot] >= _METRIC_MAX))
-                                continue;
-                        set_family_view(family, group, slot, &row);
-                        if (row.significant != significant ||
-                            (family->view->has_threshold && !set_family_is_above(family, &row)) ||
-                            (family->view->changed_only && !row.significant))
-                                continue;
+                if (!list->wanted[slot])
+                        continue;
+                set_family_view(family, group, slot, &row);
+                if ((!family->view->has_threshold || set_family_is_above(family, &row)) &&
+                    (!family->view->changed_only || row.row.significant))
                         rows[n++] = row.row;
-                }
-                order_rows(&order, rows, n);
-                for (size_t i = 0; i < n; i++)
-                        ret_slots[n_slots++] =
-                                set_row_list_find(list, row_index(rows[i].is_derived, rows[i].id));
         }
-        return n_slots;
+        order_rows(&order, rows, n);
+        for (size_t i = 0; i < n; i++)
+                ret_slots[i] = set_row_list_find(list, rows[i].index);
+        return n;
 }
 
 /* the end */
@@ -440,11 +431,6 @@ typedef const SourceTable *const *Sources;
 
 static const char *const side_names[SIDES] = { "before", "after" };
 
-static void write_double(JsonWriter *writer, const char *key, double value) {
-        json_write_key(writer, key);
-        json_write_double(writer, value);
-}
-
 /* Both sides have samples. */
 static const char *reason_of_no_test(const SetGroup *group, unsigned index, const SetRowView *row) {
         SetRowKind kind = set_row_kind(index);
@@ -499,13 +485,6 @@ static void write_reason(JsonWriter *writer, const SetFamily *family, Sources so
         json_write_member_name(writer, "reason", span_of(text));
 }
 
-static void write_number(JsonWriter *writer, const char *key, bool has, double value) {
-        if (has)
-                write_double(writer, key, value);
-        else
-                json_write_member_null(writer, key);
-}
-
 static void write_row(JsonWriter *writer, const SetFamily *family, Sources sources,
                       const SetGroup *group, size_t slot) {
         static const SetTest none = { .u = 0 };
@@ -530,23 +509,23 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
                 json_write_key(writer, side_names[side]);
                 json_write_object(writer);
                 json_write_member_u64(writer, "n", quartiles->n);
-                write_double(writer, "median", quartiles->median);
-                write_double(writer, "min", quartiles->min);
-                write_double(writer, "max", quartiles->max);
-                write_double(writer, "q1", quartiles->q1);
-                write_double(writer, "q3", quartiles->q3);
+                double_write_json(writer, "median", true, quartiles->median);
+                double_write_json(writer, "min", true, quartiles->min);
+                double_write_json(writer, "max", true, quartiles->max);
+                double_write_json(writer, "q1", true, quartiles->q1);
+                double_write_json(writer, "q3", true, quartiles->q3);
                 json_write_end(writer);
                 if (!approximation)
                         approximation =
                                 approximation_of_value(&row.row, side, family->defects[side], text);
         }
-        write_number(writer, "delta", row.row.has_number, row.row.delta.real);
+        double_write_json(writer, "delta", row.row.has_number, row.row.delta.real);
         has = row_percent(&row.row, &percent);
-        write_number(writer, "percent", has, percent);
-        write_number(writer, "u", row.test, test->u);
-        write_number(writer, "p", row.test, test->p);
-        write_number(writer, "pAdjusted", row.is_in_family, test->adjusted);
-        json_write_member_bool(writer, "significant", row.significant);
+        double_write_json(writer, "percent", has, percent);
+        double_write_json(writer, "u", row.test, test->u);
+        double_write_json(writer, "p", row.test, test->p);
+        double_write_json(writer, "pAdjusted", row.is_in_family, test->adjusted);
+        json_write_member_bool(writer, "significant", row.row.significant);
         json_write_member_bool(writer, "perSecond",
                                set_row_kind(family->list->indexes[slot]) == SET_ROW_RATE);
         if (group->rows[slot].reset)
@@ -574,13 +553,14 @@ void set_comparison_write(const SetComparison *comparison, size_t index, JsonWri
         for (unsigned side = 0; side < SIDES; side++) {
                 size_t n = set_samples_get(&group->threads, family->sides[side], values);
 
-                write_double(writer, threads[side], n > 0 ? quartiles_of(values, n).median : 0);
+                double_write_json(writer, threads[side], true,
+                                  n > 0 ? quartiles_of(values, n).median : 0);
         }
         /* The weight on a host of unknown size is null. */
         known = set_weight_find(family, group, rates, &weight);
         for (unsigned side = 0; side < SIDES; side++)
                 known = known && (!rates[side].has_group || family->hosts[side].n_cpus.n > 0);
-        write_number(writer, "weight", known, weight);
+        double_write_json(writer, "weight", known, weight);
         json_write_key(writer, "rates");
         json_write_object(writer);
         for (unsigned side = 0; side < SIDES; side++) {

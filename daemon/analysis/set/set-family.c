@@ -185,6 +185,7 @@ void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot
         double values[SET_MAX_CAPTURES];
 
         *ret = (SetRowView){
+                .row.index = index,
                 .row.is_derived = index >= _METRIC_MAX,
                 .row.id = index < _METRIC_MAX ? index : index - _METRIC_MAX,
         };
@@ -209,14 +210,14 @@ void set_family_view(const SetFamily *family, const SetGroup *group, size_t slot
         if (row->test > 0) {
                 ret->test = &family->tests[row->test - 1];
                 ret->is_in_family = !isnan(ret->test->adjusted);
-                ret->significant = ret->is_in_family && ret->test->adjusted < family->alpha;
+                ret->row.significant = ret->is_in_family && ret->test->adjusted < family->alpha;
         }
 }
 
 bool set_family_is_above(const SetFamily *family, const SetRowView *row) {
         double percent;
 
-        return row->significant && row_growth(&row->row, &percent) &&
+        return row->row.significant && row_growth(&row->row, &percent) &&
                percent > family->view->threshold;
 }
 
@@ -232,7 +233,7 @@ static Amount median_of(const SetFamily *family, const SetSamples *samples, unsi
 }
 
 static Amount rate_of(const SetFamily *family, const SetGroup *group, unsigned side, MetricId id) {
-        size_t slot = set_row_list_find(family->list, row_index(false, id));
+        size_t slot = set_row_list_find(family->list, id);
 
         if (slot == SET_NO_SLOT)
                 return (Amount){ .known = false };
@@ -241,7 +242,7 @@ static Amount rate_of(const SetFamily *family, const SetGroup *group, unsigned s
 
 static void find_rates(const SetFamily *family, const SetGroup *group, unsigned side,
                        SetRates *ret) {
-        const unsigned delay = row_index(false, METRIC_blkio_delay_total_ns);
+        const unsigned delay = METRIC_blkio_delay_total_ns;
         Amount threads = median_of(family, &group->threads, side), rest;
         Account *second = &ret->second;
         char text[ABSENCE_BYTES];

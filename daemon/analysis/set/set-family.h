@@ -69,7 +69,6 @@ typedef struct SetRowView {
         Quartiles sides[SIDES];
         const SetTest *test; /* borrowed; NULL: not tested */
         bool is_in_family;
-        bool significant;
 } SetRowView;
 
 /*

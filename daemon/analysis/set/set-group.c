@@ -104,80 +104,51 @@ SetRowKind set_row_kind(unsigned index) {
         return SET_ROW_LEVEL;
 }
 
-/* One capture of one group while its samples are taken. */
-typedef struct SetContext {
-        const GroupColumn *of; /* its account; it has threads, or some ended */
-        uint64_t elapsed_ns;   /* of the interval that ends with the capture; 0: there is none */
-        unsigned side;
-        size_t n_captures, capture;
-} SetContext;
-
-static int put(SetRow *row, const SetContext *sight, const Value *value, SetRowKind kind) {
-        double number;
-
-        if (!value_has_number(value))
-                return 0;
-        number = value_number(value);
-        if (kind == SET_ROW_RATE)
-                number *= (double) NSEC_PER_SEC / (double) sight->elapsed_ns;
-        row->seen |= (uint8_t) (1u << sight->side);
-        return set_samples_put(&row->samples, sight->n_captures, sight->capture, number);
-}
-
-static int take_metric(SetRow *row, MetricId id, const SetContext *sight) {
+/* The value of a metric at the end of a column; VALUE_ABSENT where that gives no sample. */
+static Value value_of_metric(SetRow *row, MetricId id, const GroupColumn *of, unsigned side,
+                             uint64_t elapsed_ns) {
         SetRowKind kind = set_row_kind(id);
-        Value value;
-        Sum sum;
 
         if (kind == SET_ROW_WORD)
-                return 0;
+                return (Value){ .kind = VALUE_ABSENT };
         if (kind == SET_ROW_RATE) {
-                if (column_holds(sight->of, id))
-                        row->seen |= (uint8_t) (1u << sight->side);
-                if (column_fell(sight->of, id))
-                        row->reset |= (uint8_t) (1u << sight->side);
-                if (sight->elapsed_ns == 0 || column_fell(sight->of, id))
-                        return 0;
+                if (column_holds(of, id))
+                        row->seen |= (uint8_t) (1u << side);
+                if (column_fell(of, id))
+                        row->reset |= (uint8_t) (1u << side);
+                if (elapsed_ns == 0 || column_fell(of, id))
+                        return (Value){ .kind = VALUE_ABSENT };
         }
-        if (metric_table[id].shape == METRIC_SHAPE_SUM) {
-                sum = kind == SET_ROW_RATE ? column_sum(sight->of, id)
-                                           : column_level(sight->of, id);
-                value = sum_value(&sum);
-        } else {
-                value = aggregate_value(sight->of->ends[SIDE_AFTER], id);
-        }
-        return put(row, sight, &value, kind);
+        if (metric_table[id].shape != METRIC_SHAPE_SUM)
+                return aggregate_value(of->ends[SIDE_AFTER], id);
+        return sum_value(kind == SET_ROW_RATE ? column_sum(of, id) : column_level(of, id));
 }
 
-static int take_derived(SetRow *row, DerivedId id, const SetContext *sight) {
+/* The same of a derived value; the row learns why there is none. */
+static Value value_of_derived(SetRow *row, DerivedId id, const GroupColumn *of, unsigned side,
+                              uint64_t elapsed_ns) {
         const Derived *derived = &derived_table[id];
         bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
+        Value value = { .kind = VALUE_ABSENT };
         Sum inputs[DERIVED_MAX_INPUTS] = {};
-        DerivedOutcome outcome;
-        MetricId input;
-        Value value;
+        MetricId input = (MetricId) row->inputs[side];
 
         for (unsigned i = 0; i < derived->n_inputs; i++)
-                if (!column_holds(sight->of, derived->inputs[i])) {
-                        row->outcomes[sight->side] = DERIVED_INPUT_ABSENT;
-                        row->inputs[sight->side] = (uint8_t) derived->inputs[i];
-                        return 0;
+                if (!column_holds(of, derived->inputs[i])) {
+                        row->outcomes[side] = DERIVED_INPUT_ABSENT;
+                        row->inputs[side] = (uint8_t) derived->inputs[i];
+                        return value;
                 }
-        if (!is_level &&
-            (sight->elapsed_ns == 0 || column_fallen_input(sight->of, derived) != _METRIC_MAX)) {
-                row->seen |= (uint8_t) (1u << sight->side);
-                return 0;
+        if (!is_level && (elapsed_ns == 0 || column_fallen_input(of, derived) != _METRIC_MAX)) {
+                row->seen |= (uint8_t) (1u << side);
+                return value;
         }
         for (unsigned i = 0; i < derived->n_inputs; i++)
-                inputs[i] = is_level ? column_level(sight->of, derived->inputs[i])
-                                     : column_sum(sight->of, derived->inputs[i]);
-        outcome = derived_value(id, inputs, &value, &input);
-        row->outcomes[sight->side] = (uint8_t) outcome;
-        if (outcome == DERIVED_COMPUTED)
-                return put(row, sight, &value, set_row_kind(row_index(true, id)));
-        if (outcome == DERIVED_INPUT_ABSENT || outcome == DERIVED_INPUT_SATURATED)
-                row->inputs[sight->side] = (uint8_t) input;
-        return 0;
+                inputs[i] = is_level ? column_level(of, derived->inputs[i])
+                                     : column_sum(of, derived->inputs[i]);
+        row->outcomes[side] = (uint8_t) derived_value(id, inputs, &value, &input);
+        row->inputs[side] = (uint8_t) input;
+        return value;
 }
 
 /* rows */
@@ -196,7 +167,7 @@ void set_row_list_init(SetRowList *list, const View *view) {
                 bool wanted = row_is_wanted(view, index), has_samples = wanted;
 
                 for (size_t i = 0; i < ELEMENTSOF(weighed); i++)
-                        has_samples = has_samples || index == row_index(false, weighed[i]);
+                        has_samples = has_samples || index == (unsigned) weighed[i];
                 for (unsigned i = 0;
                      view->sort.order == VIEW_ORDER_METRICS && i < view->sort.n_keys; i++) {
                         const ViewSortKey *key = &view->sort.keys[i];
@@ -204,7 +175,9 @@ void set_row_list_init(SetRowList *list, const View *view) {
                         if (key->kind == VIEW_KEY_COLUMN
                                     ? index < _METRIC_MAX &&
                                               view_column_has((ViewColumn) key->id, index)
-                                    : index == row_index(key->kind == VIEW_KEY_DERIVED, key->id))
+                                    : index == key->id + (key->kind == VIEW_KEY_DERIVED
+                                                                  ? _METRIC_MAX
+                                                                  : 0u))
                                 has_samples = true;
                 }
                 if (!has_samples)
@@ -225,16 +198,11 @@ size_t set_row_list_find(const SetRowList *list, unsigned index) {
 /* life */
 
 int set_group_new(Group *group, const SetRowList *list, SetGroup **ret) {
-        SetGroup *made = calloc(1, sizeof(*made));
+        SetGroup *made = calloc(1, sizeof(*made) + list->n_slots * sizeof(made->rows[0]));
 
         if (!made)
                 return -ENOMEM;
         made->group = group;
-        made->rows = calloc(list->n_slots + 1, sizeof(*made->rows)); /* calloc(0) may return NULL */
-        if (!made->rows) {
-                free(made);
-                return -ENOMEM;
-        }
         *ret = made;
         return 0;
 }
@@ -247,7 +215,6 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
         free(group->threads.values);
         free(group->alive.values);
         free(group->grown.values);
-        free(group->rows);
         free(group);
         return NULL;
 }
@@ -259,13 +226,6 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
         GroupColumn *of = &group->group->of[0];
         uint64_t elapsed_ns = column->setup.elapsed_ns;
         bool has_rates = column->period.known && elapsed_ns > 0;
-        const SetContext sight = {
-                .of = of,
-                .elapsed_ns = elapsed_ns,
-                .side = side,
-                .n_captures = n_captures,
-                .capture = index,
-        };
         Amount rss, heap = { .known = false };
         double amount;
         int r = 0;
@@ -297,11 +257,20 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
                                     amount * (double) NSEC_PER_SEC / (double) elapsed_ns);
         }
         for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++) {
-                unsigned row = list->indexes[slot];
+                SetRow *row = &group->rows[slot];
+                unsigned id = list->indexes[slot];
+                Value value = id < _METRIC_MAX
+                                      ? value_of_metric(row, (MetricId) id, of, side, elapsed_ns)
+                                      : value_of_derived(row, (DerivedId) (id - _METRIC_MAX), of,
+                                                         side, elapsed_ns);
 
-                r = row < _METRIC_MAX ? take_metric(&group->rows[slot], (MetricId) row, &sight)
-                                      : take_derived(&group->rows[slot],
-                                                     (DerivedId) (row - _METRIC_MAX), &sight);
+                if (!value_has_number(&value))
+                        continue;
+                amount = value_number(&value);
+                if (set_row_kind(id) == SET_ROW_RATE)
+                        amount *= (double) NSEC_PER_SEC / (double) elapsed_ns;
+                row->seen |= (uint8_t) (1u << side);
+                r = set_samples_put(&row->samples, n_captures, index, amount);
         }
         group_column_done(of);
         return r;
@@ -326,7 +295,7 @@ int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t sid
                 for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
                         if (group->rows[slot].samples.present &&
                             (set_row_kind(list->indexes[slot]) == SET_ROW_RATE ||
-                             list->indexes[slot] == row_index(false, METRIC_thread_count)))
+                             list->indexes[slot] == METRIC_thread_count))
                                 r = set_samples_put(&group->rows[slot].samples, n_captures, capture,
                                                     0);
         }

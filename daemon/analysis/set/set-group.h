@@ -122,7 +122,6 @@ typedef struct SetCapture {
 
 typedef struct SetGroup {
         Group *group;       /* borrowed; its account is of the capture that is being read */
-        SetRow *rows;       /* owned; one per slot */
         SetSamples threads; /* the number of threads */
         SetSamples alive;   /* how long its threads were alive in a second, in ns */
         SetSamples grown;   /* bytes a second that its memory, or its live heap, grew */
@@ -132,6 +131,7 @@ typedef struct SetGroup {
         uint64_t renamed;
         /* Some thread is in two captures, of the same set or of both. */
         bool lives_on;
+        SetRow rows[]; /* one per slot */
 } SetGroup;
 
 _must_check_ int set_group_new(Group *group, const SetRowList *list, SetGroup **ret);

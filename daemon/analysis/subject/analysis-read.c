@@ -101,6 +101,7 @@ int subject_merge(const MergeSide sides[static SIDES], MergeLife on_life, void *
 /* Userdata of the visitors of one pass. */
 typedef struct ReadSide {
         AnalysisRead *read;
+        enum { READ_NAMES, READ_ALONE, READ_MERGED } what;
         Side side;
         JudgeTime time;
         /* Metrics that the two snapshots do not count from the same moment. */
@@ -126,19 +127,6 @@ void analysis_read_expect(AnalysisRead *read, const Subject *subject, unsigned n
                                               number_multiply_saturating(n_threads, n_times));
 }
 
-static int count_thread(AnalysisRead *read) {
-        if (read->n_read++ % THREADS_PER_PROGRESS != 0)
-                return 0;
-        return read->visitor->on_progress(read->userdata, read->n_read - 1, read->n_total);
-}
-
-static int read_name(void *userdata, const ThreadSample *sample, Span smaps_json) {
-        AnalysisRead *read = ((ReadSide *) userdata)->read;
-        int r = count_thread(read);
-
-        return r == 0 ? read->visitor->on_name(read->userdata, sample) : r;
-}
-
 static int read_exited_name(void *userdata, const ExitedRow *row) {
         AnalysisRead *read = ((ReadSide *) userdata)->read;
 
@@ -151,31 +139,24 @@ static int read_cgroup_name(void *userdata, Span path, Span stats_json) {
         return read->visitor->on_cgroup_name(read->userdata, path);
 }
 
-static int read_part(void *userdata, const ThreadSample *sample, Span smaps_json) {
-        ReadSide *at = userdata;
-        AnalysisRead *read = at->read;
-        int r = count_thread(read);
-
-        if (r != 0 || !read->visitor->on_smaps)
-                return r;
-        return read->visitor->on_smaps(read->userdata, at->side, sample, smaps_json);
-}
-
 static int read_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
         ReadSide *at = userdata;
-        int r = read_part(userdata, sample, smaps_json);
-        ThreadSample judged = *sample;
+        AnalysisRead *read = at->read;
+        ThreadSample judged;
+        int r = 0;
 
-        if (r != 0)
+        if (read->n_read++ % THREADS_PER_PROGRESS == 0)
+                r = read->visitor->on_progress(read->userdata, read->n_read - 1, read->n_total);
+        if (r == 0 && at->what == READ_NAMES)
+                return read->visitor->on_name(read->userdata, sample);
+        if (r == 0 && read->visitor->on_smaps)
+                r = read->visitor->on_smaps(read->userdata, at->side, sample, smaps_json);
+        if (r != 0 || at->what == READ_MERGED) /* read_life() passes it on */
                 return r;
-        judge_thread(&at->time, &judged);
+        judged = *sample;
+        judge_life((const JudgeTime[SIDES]){ at->time }, &judged, NULL);
         count_implausible(at, &judged);
-        return at->read->visitor->on_thread(at->read->userdata, at->side, &judged);
-}
-
-static void drop_unshared(const ReadSide *at, ThreadSample *sample) {
-        for (unsigned i = 0; i < ELEMENTSOF(at->unshared); i++)
-                sample->present[i] &= ~at->unshared[i];
+        return read->visitor->on_thread(read->userdata, at->side, &judged);
 }
 
 /* @userdata: both sides. */
@@ -184,29 +165,26 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
         const JudgeTime times[SIDES] = { at[SIDE_BEFORE].time, at[SIDE_AFTER].time };
         const ThreadSample *samples[SIDES] = { before, after };
         AnalysisRead *read = at->read;
-        ThreadSample judged[SIDES];
+        ThreadSample judged[SIDES], *both[SIDES] = { NULL, NULL };
 
         for (unsigned i = 0; i < SIDES; i++) {
                 if (!samples[i])
                         continue;
+                both[i] = &judged[i];
                 judged[i] = *samples[i];
-                drop_unshared(at, &judged[i]);
+                for (unsigned word = 0; word < ELEMENTSOF(at->unshared); word++)
+                        judged[i].present[word] &= ~at->unshared[word];
         }
         /* The ledger has what it had done by then under the names that it ended with. */
         if (!after && at->moved) {
-                moved_list_rename(at->moved, &judged[SIDE_BEFORE]);
-                exited_span_place_vanished(at->span, &judged[SIDE_BEFORE]);
+                moved_list_rename(at->moved, both[SIDE_BEFORE]);
+                exited_span_place_vanished(at->span, both[SIDE_BEFORE]);
         }
-        if (before && after)
-                judge_life(times, &judged[SIDE_BEFORE], &judged[SIDE_AFTER]);
-        else
-                judge_thread(&times[before ? SIDE_BEFORE : SIDE_AFTER],
-                             &judged[before ? SIDE_BEFORE : SIDE_AFTER]);
+        judge_life(times, both[SIDE_BEFORE], both[SIDE_AFTER]);
         for (unsigned i = 0; i < SIDES; i++)
-                if (samples[i])
-                        count_implausible(&at[i], &judged[i]);
-        return read->visitor->on_life(read->userdata, before ? &judged[SIDE_BEFORE] : NULL,
-                                      after ? &judged[SIDE_AFTER] : NULL);
+                if (both[i])
+                        count_implausible(&at[i], both[i]);
+        return read->visitor->on_life(read->userdata, both[SIDE_BEFORE], both[SIDE_AFTER]);
 }
 
 static int read_exited(void *userdata, const ExitedRow *row) {
@@ -215,7 +193,8 @@ static int read_exited(void *userdata, const ExitedRow *row) {
 
         if (!exited_span_place(at->span, at->side, &exited))
                 return 0;
-        drop_unshared(at, &exited.sample);
+        for (unsigned word = 0; word < ELEMENTSOF(at->unshared); word++)
+                exited.sample.present[word] &= ~at->unshared[word];
         return at->read->visitor->on_exited(at->read->userdata, at->side, &exited);
 }
 
@@ -243,7 +222,7 @@ static int pass_names(Subject *subject, const SubjectVisitor *visitor, void *use
 
 int analysis_read_names(AnalysisRead *read, Subject *subject) {
         const SubjectVisitor visitor = {
-                .on_thread = read_name,
+                .on_thread = read_thread,
                 .on_exited = subject->reads_exited ? read_exited_name : NULL,
                 .on_cgroup = read->visitor->on_cgroup_name ? read_cgroup_name : NULL,
                 .names_only = true,
@@ -259,7 +238,10 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
                 .on_thread = read_thread,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
-        ReadSide at = { .read = read, .side = side, .time = judge_time_of(&subject->head) };
+        ReadSide at = { .read = read,
+                        .what = READ_ALONE,
+                        .side = side,
+                        .time = judge_time_of(&subject->head) };
         int r;
 
         read->culprit = subject;
@@ -272,7 +254,7 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
 int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         bool has_ledger = read->visitor->on_exited && subjects_share_ledger(before, after);
         const SubjectVisitor visitor = {
-                .on_thread = read_part,
+                .on_thread = read_thread,
                 .on_exited = has_ledger ? read_exited : NULL,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
@@ -312,6 +294,7 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         for (unsigned i = 0; i < SIDES; i++) {
                 at[i] = (ReadSide){
                         .read = read,
+                        .what = READ_MERGED,
                         .side = (Side) i,
                         .time = judge_time_of(&subjects[i]->head),
                         .moved = has_ledger ? &after->moved : NULL,

@@ -15,12 +15,44 @@ typedef struct OwnerGrowth {
         uint64_t owner, grew_ns;
 } OwnerGrowth;
 
-struct ListedRow {
-        size_t key_at, n_key, n_names; /* in the bytes of all keys, which begin with the names */
+/* Names of process, thread and cgroup in the bytes of all names. */
+typedef struct KeptNames {
         struct {
                 size_t at, n;
-        } names[3]; /* of process, thread and cgroup, in the same bytes */
-        bool has_owner, has_cgroup;
+                bool is_known;
+        } of[3];
+} KeptNames;
+
+static int keep_names(Buffer *bytes, const ThreadSample *sample, KeptNames *ret) {
+        const Span names[] = { sample->pcomm, sample->comm, sample->cgroup };
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(names) && r == 0; i++) {
+                ret->of[i].at = bytes->n;
+                ret->of[i].n = names[i].n;
+                ret->of[i].is_known = names[i].bytes;
+                if (names[i].n > 0)
+                        r = buffer_append(bytes, names[i].bytes, names[i].n);
+        }
+        return r;
+}
+
+static void call(ThreadSample *sample, const Buffer *bytes, const KeptNames *kept) {
+        Span *const names[] = { &sample->pcomm, &sample->comm, &sample->cgroup };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                size_t n = kept->of[i].n;
+
+                *names[i] = kept->of[i].is_known
+                                    ? (Span){ n > 0 ? bytes->bytes + kept->of[i].at : "", n }
+                                    : (Span){ NULL, 0 };
+        }
+}
+
+struct ListedRow {
+        size_t key_at, n_key, n_names; /* in the bytes of all keys, which begin with the names */
+        KeptNames names;               /* in the same bytes */
+        bool has_owner;
         uint64_t owner, folded, born_ns, grew_ns;
         uint64_t exits;
         size_t next;      /* of the same key; INDEX_NONE: none */
@@ -123,11 +155,9 @@ static size_t find_born(const ExitedList *list, size_t at, uint64_t born_ns) {
 int exited_list_add(ExitedList *list, const ExitedRow *row) {
         const ThreadSample *sample = &row->sample;
         const RowKey key = key_of_row(row);
-        const Span names[] = { sample->pcomm, sample->comm, sample->cgroup };
         ListedRow added = {
                 .key_at = list->keys.n,
                 .has_owner = row->has_owner,
-                .has_cgroup = sample->cgroup.bytes != NULL,
                 .owner = key.owner,
                 .folded = key.folded,
                 .born_ns = row->has_times ? row->born_boottime_ns : 0,
@@ -145,12 +175,10 @@ int exited_list_add(ExitedList *list, const ExitedRow *row) {
         if (r == 0)
                 r = append_parent(&list->keys, &key);
         added.n_key = list->keys.n - added.key_at;
-        for (size_t i = 0; i < ELEMENTSOF(names) && r == 0; i++) {
-                added.names[i].at = list->keys.n;
-                added.names[i].n = names[i].n;
-                if (names[i].n > 0)
-                        r = buffer_append(&list->keys, names[i].bytes, names[i].n);
-        }
+        if (r == 0)
+                r = keep_names(&list->keys, sample, &added.names);
+        /* A row may lack its cgroup, and no other name. */
+        added.names.of[0].is_known = added.names.of[1].is_known = true;
         if (r == 0)
                 r = ARRAY_RESERVE(list->rows, list->n_allocated, list->n + 1);
         if (r != 0)
@@ -291,20 +319,6 @@ static ListedRow *find_target(const ExitedSpan *span, const RowKey *key, uint64_
         return NULL;
 }
 
-static void call(ThreadSample *sample, const ExitedList *list, const ListedRow *row) {
-        Span *const names[] = { &sample->pcomm, &sample->comm, &sample->cgroup };
-
-        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
-                size_t n = row->names[i].n;
-
-                *names[i] = (Span){ n > 0 ? list->keys.bytes + row->names[i].at : "", n };
-        }
-        if (!row->has_cgroup)
-                sample->cgroup = (Span){ NULL, 0 };
-        if (row->folded == EXITED_OVERFLOW)
-                sample->has_kthread = sample->kthread = false;
-}
-
 bool exited_span_place(ExitedSpan *span, unsigned end, ExitedRow *row) {
         const RowKey key = key_of_row(row);
         bool is_idle, is_own = key.folded == EXITED_OWN;
@@ -360,7 +374,9 @@ bool exited_span_place(ExitedSpan *span, unsigned end, ExitedRow *row) {
                 return false;
         target->n_taken += row->exits;
         span->n_lost++;
-        call(&row->sample, span->after, target);
+        call(&row->sample, &span->after->keys, &target->names);
+        if (target->folded == EXITED_OVERFLOW)
+                row->sample.has_kthread = row->sample.kthread = false;
         return true;
 }
 
@@ -384,5 +400,78 @@ void exited_span_place_vanished(ExitedSpan *span, ThreadSample *vanished) {
                 return;
         target->n_taken++;
         span->n_lost++;
-        call(vanished, span->after, target);
+        call(vanished, &span->after->keys, &target->names);
+        if (target->folded == EXITED_OVERFLOW)
+                vanished->has_kthread = vanished->kthread = false;
+}
+
+/* threads that changed their names */
+
+/* The identity of a thread. It has no gaps: its bytes are a key. */
+typedef struct Life {
+        uint64_t tgid, tid, start_ticks;
+} Life;
+
+struct MovedThread {
+        Life life;
+        KeptNames names;
+        bool has_kthread, kthread, self;
+};
+
+void moved_list_done(MovedList *list) {
+        free(list->threads);
+        buffer_done(&list->names);
+        index_done(&list->index);
+        *list = (MovedList){ .threads = NULL };
+}
+
+static Life life_of(const ThreadSample *sample) {
+        return (Life){ (uint64_t) sample->tgid, (uint64_t) sample->tid, sample->start_ticks };
+}
+
+static Span key_of_thread(const void *owner, size_t element) {
+        const MovedList *list = owner;
+
+        return (Span){ (const char *) &list->threads[element].life, sizeof(Life) };
+}
+
+int moved_list_add(MovedList *list, const ThreadSample *ended) {
+        MovedThread thread = {
+                .life = life_of(ended),
+                .has_kthread = ended->has_kthread,
+                .kthread = ended->kthread,
+                .self = ended->self,
+        };
+        const Span key = { (const char *) &thread.life, sizeof(thread.life) };
+        int r;
+
+        if (index_find(&list->index, key, key_of_thread, list) != INDEX_NONE)
+                return 0;
+        r = keep_names(&list->names, ended, &thread.names);
+        if (r == 0)
+                r = ARRAY_RESERVE(list->threads, list->n_allocated, list->n + 1);
+        if (r != 0)
+                return r;
+        list->threads[list->n] = thread;
+        r = index_add(&list->index, key_of_thread(list, list->n), list->n);
+        list->n += r == 0;
+        return r;
+}
+
+void moved_list_rename(const MovedList *list, ThreadSample *vanished) {
+        const Life life = life_of(vanished);
+        const Span key = { (const char *) &life, sizeof(life) };
+        const MovedThread *thread;
+        size_t at;
+
+        if (list->n == 0)
+                return;
+        at = index_find(&list->index, key, key_of_thread, list);
+        if (at == INDEX_NONE)
+                return;
+        thread = &list->threads[at];
+        call(vanished, &list->names, &thread->names);
+        vanished->has_kthread = thread->has_kthread;
+        vanished->kthread = thread->kthread;
+        vanished->self = thread->self;
 }

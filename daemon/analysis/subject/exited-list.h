@@ -14,6 +14,9 @@
  *
  * Rows of the same names that differ in whose children ended may be put together as well. That
  * changes no sum of a group, only what is known of the parents.
+ *
+ * A MovedList has the threads of which a snapshot says that they ended under other names than a
+ * capture had seen them with (snapshot/moved-row.h), found by their lives.
  */
 
 #include <stdbool.h>
@@ -63,3 +66,22 @@ _must_check_ int exited_span_begin(ExitedSpan *span);
 bool exited_span_place(ExitedSpan *span, unsigned end, ExitedRow *row);
 /* The same of a thread that ended in the interval, with the names that it ended with. */
 void exited_span_place_vanished(ExitedSpan *span, ThreadSample *vanished);
+
+typedef struct MovedThread MovedThread;
+
+/* Empty when zeroed. */
+typedef struct MovedList {
+        MovedThread *threads; /* owned */
+        size_t n, n_allocated;
+        Buffer names; /* of all of them */
+        Index index;
+} MovedList;
+
+void moved_list_done(MovedList *list);
+/* The first of two rows of one thread counts. 0 or -ENOMEM. */
+_must_check_ int moved_list_add(MovedList *list, const ThreadSample *ended);
+/*
+ * Calls @vanished, a thread that ended, by the names that it ended with, which are borrowed from
+ * the list. One that is not in the list keeps those it has.
+ */
+void moved_list_rename(const MovedList *list, ThreadSample *vanished);

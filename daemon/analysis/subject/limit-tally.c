@@ -218,22 +218,6 @@ bool limit_tally_throttling(const LimitTally *tally, Span cgroup, Throttling *re
 
 /* choosing */
 
-typedef struct LineList {
-        Line *lines;
-        size_t n, n_allocated;
-} LineList;
-
-static int add_line(LineList *list, Line line) {
-        int r;
-
-        if (line.count.n == 0 && line.ns.n == 0)
-                return 0;
-        r = ARRAY_RESERVE(list->lines, list->n_allocated, list->n + 1);
-        if (r == 0)
-                list->lines[list->n++] = line;
-        return r;
-}
-
 static int compare_lines(const void *a, const void *b) {
         const Line *x = a, *y = b;
 
@@ -248,7 +232,8 @@ static int compare_lines(const void *a, const void *b) {
 
 int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter *writer) {
         bool has_cgroups = tally->seen[SIDE_BEFORE] && tally->seen[SIDE_AFTER];
-        LineList list = {};
+        size_t n = 0, n_allocated = 0;
+        Line *lines = NULL;
         int r;
 
         if (!has_cgroups && !host_oom_kills.known) {
@@ -272,9 +257,13 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
 
                 host_oom_kills.n = host_oom_kills.n > own ? host_oom_kills.n - own : 0;
         }
-        r = add_line(&list, (Line){ SPAN_LITERAL(""), LIMIT_OOM_KILL, host_oom_kills, {} });
-        for (KeyNode *node = tally->cgroups.first; has_cgroups && node && r == 0; node = node->next)
-                for (unsigned i = 0; i < _LIMIT_MAX && r == 0; i++) {
+        r = ARRAY_RESERVE(lines, n_allocated, 1);
+        if (r == 0 && host_oom_kills.n > 0)
+                lines[n++] = (Line){ SPAN_LITERAL(""), LIMIT_OOM_KILL, host_oom_kills, {} };
+        for (KeyNode *node = tally->cgroups.first; r == 0 && has_cgroups && node;
+             node = node->next) {
+                r = ARRAY_RESERVE(lines, n_allocated, n + _LIMIT_MAX);
+                for (unsigned i = 0; r == 0 && i < _LIMIT_MAX; i++) {
                         const Cgroup *cgroup = cgroup_of(node);
                         Line line = { node->key, (Limit) i, count_of(cgroup, i), {} };
 
@@ -285,14 +274,18 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
                         } else if (cgroup->below[i] >= line.count.n) {
                                 continue;
                         }
-                        r = add_line(&list, line);
+                        if (line.count.n > 0 || line.ns.n > 0)
+                                lines[n++] = line;
                 }
-        if (r == 0 && list.n > 1)
-                qsort(list.lines, list.n, sizeof(*list.lines), compare_lines);
-        if (r == 0)
-                json_write_array(writer);
-        for (size_t i = 0; r == 0 && i < MIN_OF(list.n, (size_t) LIMIT_TALLY_MAX_WRITTEN); i++) {
-                const Line *line = &list.lines[i];
+        }
+        if (r != 0) {
+                free(lines);
+                return r;
+        }
+        qsort(lines, n, sizeof(*lines), compare_lines);
+        json_write_array(writer);
+        for (size_t i = 0; i < MIN_OF(n, (size_t) LIMIT_TALLY_MAX_WRITTEN); i++) {
+                const Line *line = &lines[i];
 
                 json_write_object(writer);
                 json_write_member_name(writer, "cgroup", line->cgroup);
@@ -301,10 +294,9 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
                 amount_write_json(writer, "ns", line->ns);
                 json_write_end(writer);
         }
-        if (r == 0)
-                json_write_end(writer);
-        free(list.lines);
-        return r;
+        json_write_end(writer);
+        free(lines);
+        return 0;
 }
 
 /* what was set anew */
@@ -331,68 +323,56 @@ static int compare_changes(const void *a, const void *b) {
         return order == 0 ? (x->setting > y->setting) - (x->setting < y->setting) : order;
 }
 
-typedef struct ChangeList {
-        Change *changes;
-        size_t n, n_allocated;
-} ChangeList;
+/* Appends those of one cgroup; a setting that one of the two does not tell has not changed. */
+static size_t list_changes(Change *changes, Span cgroup, const Reading *old, const Reading *new) {
+        size_t n = 0;
 
-/* A setting that one of the two snapshots does not tell has not changed. */
-static int list_changes(ChangeList *list, Span cgroup, const Record *before, const Record *after) {
-        size_t first = list->n;
-        int r = 0;
+        for (unsigned i = 0; i < _SETTING_MAX; i++) {
+                bool is_cpus = i == SETTING_CPU_MAX;
+                Reading before = is_cpus ? cgroup_cpus(old[i], old[SETTING_CPU_PERIOD]) : old[i];
+                Reading after = is_cpus ? cgroup_cpus(new[i], new[SETTING_CPU_PERIOD]) : new[i];
+                double factor = INFINITY; /* no limit is beyond all numbers */
 
-        for (unsigned i = 0; i < _SETTING_MAX && r == 0; i++) {
-                const Reading *old = before->settings, *new = after->settings;
-                Change change = {
-                        .cgroup = cgroup,
-                        .setting = (Setting) i,
-                        .before = old[i],
-                        .after = new[i],
-                };
-                double smaller, larger;
-
-                if (i == SETTING_CPU_MAX) {
-                        change.before = cgroup_cpus(old[i], old[SETTING_CPU_PERIOD]);
-                        change.after = cgroup_cpus(new[i], new[SETTING_CPU_PERIOD]);
-                }
-                if (!settings[i].name || change.before.state == READING_ABSENT ||
-                    change.after.state == READING_ABSENT ||
-                    reading_equal(change.before, change.after))
+                if (!settings[i].name || before.state == READING_ABSENT ||
+                    after.state == READING_ABSENT || reading_equal(before, after))
                         continue;
-                r = ARRAY_RESERVE(list->changes, list->n_allocated, list->n + 1);
-                if (r != 0)
-                        break;
-                /* The larger one in terms of the smaller; no limit is beyond all numbers. */
-                smaller = (double) MIN_OF(change.before.magnitude, change.after.magnitude);
-                larger = (double) MAX_OF(change.before.magnitude, change.after.magnitude);
-                if (list->n > first)
-                        change.first_factor = list->changes[first].first_factor;
-                else if (change.before.state == READING_MAX || change.after.state == READING_MAX)
-                        change.first_factor = INFINITY;
-                else
-                        change.first_factor = larger / smaller;
-                list->changes[list->n++] = change;
-                list->changes[list->n - 1].first_setting = list->changes[first].setting;
+                /* The larger one in terms of the smaller. */
+                if (before.state != READING_MAX && after.state != READING_MAX)
+                        factor = (double) MAX_OF(before.magnitude, after.magnitude) /
+                                 (double) MIN_OF(before.magnitude, after.magnitude);
+                changes[n] = (Change){ .cgroup = cgroup,
+                                       .setting = (Setting) i,
+                                       .before = before,
+                                       .after = after,
+                                       .first_setting = n > 0 ? changes[0].setting : (Setting) i,
+                                       .first_factor = n > 0 ? changes[0].first_factor : factor };
+                n++;
         }
-        return r;
+        return n;
 }
 
 int limit_tally_write_changes(const LimitTally *before, Side before_side, const LimitTally *after,
                               Side after_side, JsonWriter *writer) {
-        ChangeList list = {};
-        int r = 0;
+        size_t n = 0, n_allocated = 0;
+        Change *changes = NULL;
+        int r = ARRAY_RESERVE(changes, n_allocated, 1);
 
-        for (KeyNode *node = after->cgroups.first; node && r == 0; node = node->next) {
+        for (KeyNode *node = after->cgroups.first; r == 0 && node; node = node->next) {
                 KeyNode *earlier = key_tree_find(&before->cgroups, node->key);
 
-                if (earlier)
-                        r = list_changes(&list, node->key, &cgroup_of(earlier)->sides[before_side],
-                                         &cgroup_of(node)->sides[after_side]);
+                r = ARRAY_RESERVE(changes, n_allocated, n + _SETTING_MAX);
+                if (r == 0 && earlier)
+                        n += list_changes(changes + n, node->key,
+                                          cgroup_of(earlier)->sides[before_side].settings,
+                                          cgroup_of(node)->sides[after_side].settings);
         }
-        if (r == 0 && list.n > 1)
-                qsort(list.changes, list.n, sizeof(*list.changes), compare_changes);
-        for (size_t i = 0; r == 0 && i < MIN_OF(list.n, (size_t) LIMIT_TALLY_MAX_CHANGES); i++) {
-                const Change *change = &list.changes[i];
+        if (r != 0) {
+                free(changes);
+                return r;
+        }
+        qsort(changes, n, sizeof(*changes), compare_changes);
+        for (size_t i = 0; i < MIN_OF(n, (size_t) LIMIT_TALLY_MAX_CHANGES); i++) {
+                const Change *change = &changes[i];
                 const Reading values[SIDES] = { change->before, change->after };
 
                 json_write_object(writer);
@@ -407,6 +387,6 @@ int limit_tally_write_changes(const LimitTally *before, Side before_side, const 
                 }
                 json_write_end(writer);
         }
-        free(list.changes);
-        return r;
+        free(changes);
+        return 0;
 }

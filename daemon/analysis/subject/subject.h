@@ -26,7 +26,6 @@
 #include "analysis/host/host-totals.h"
 #include "analysis/group/side.h"
 #include "analysis/subject/exited-list.h"
-#include "analysis/subject/moved-list.h"
 
 enum {
         SUBJECT_OK,

@@ -57,15 +57,14 @@ static void put(ThreadSample *sample, MetricId id, uint64_t value) {
 
 static Aggregate *work_of(const Made *made) {
         ThreadSample sample = thread_of("p", "t", 1);
-        Aggregate *work;
+        Aggregate *work = NULL;
 
         put(&sample, METRIC_run_time_ns, made->run);
         put(&sample, METRIC_wait_time_ns, made->wait);
         put(&sample, METRIC_blkio_delay_total_ns, made->blkio);
         put(&sample, METRIC_iowait_sum, made->iowait);
         put(&sample, METRIC_block_sum, made->block);
-        ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_add(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(&work, &sample), 0);
         return work;
 }
 
@@ -198,12 +197,11 @@ END_TEST
 
 START_TEST(a_corrected_delay_is_not_exact) {
         ThreadSample sample = thread_of("p", "t", 1);
-        Aggregate *work;
+        Aggregate *work = NULL;
         Account account;
 
-        ck_assert_int_eq(aggregate_new(&work), 0);
         thread_sample_correct(&sample, METRIC_blkio_delay_total_ns, 40);
-        ck_assert_int_eq(aggregate_add(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(&work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .tally = &(LifeTally){ .alive_ns = 1000 },
                                          .period = &interval,
@@ -222,7 +220,7 @@ START_TEST(the_whole_account_is_written) {
                                   .rss_bytes = { amount_of(2000), amount_of(3000) },
                                   .has_heap = true,
                                   .heap_growth = 700 };
-        Aggregate *work;
+        Aggregate *work = NULL;
         Account account;
 
         put(&sample, METRIC_voluntary_csw, 3);
@@ -232,8 +230,7 @@ START_TEST(the_whole_account_is_written) {
         put(&sample, METRIC_majflt, 7);
         put(&sample, METRIC_run_time_ns, 100);
         put(&sample, METRIC_wait_time_ns, 50);
-        ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_add(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(&work, &sample), 0);
         work->n_threads = 3;
         account = account_from(&(Basis){ .work = work,
                                          .lives = &lives,
@@ -263,7 +260,7 @@ static Account account_with_reasons(MetricId without, uint64_t alive_ns, bool is
                                     const char *no_reasons) {
         ThreadSample sample = thread_of("p", "t", 1);
         const LifeTally tally = { .alive_ns = alive_ns };
-        Aggregate *work;
+        Aggregate *work = NULL;
         Account account;
 
         put(&sample, METRIC_run_time_ns, 100);
@@ -273,8 +270,7 @@ static Account account_with_reasons(MetricId without, uint64_t alive_ns, bool is
         for (unsigned i = 0; i < ELEMENTSOF(reason_metrics); i++)
                 if (reason_metrics[i] != without)
                         put(&sample, reason_metrics[i], (i + 1) * 10);
-        ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_add(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(&work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .lives = &lives,
                                          .tally = &tally,
@@ -291,13 +287,12 @@ START_TEST(what_is_not_known_is_not_cut) {
         GroupExited exited = { .exits = 1 };
         ThreadSample sample = thread_of("p", "t", 1);
         const LifeTally tally = { .alive_ns = 1000 };
-        Aggregate *work;
+        Aggregate *work = NULL;
         Account account;
 
         put(&sample, METRIC_iowait_sum, 300);
         exited.excess[METRIC_iowait_sum] = 100;
-        ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_add(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(&work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .lives = &(LifeCounts){ .born = 1 },
                                          .exited = &exited,
@@ -375,11 +370,10 @@ START_TEST(switches_need_both_kinds) {
 
         for (size_t i = 0; i < ELEMENTSOF(ids); i++) {
                 ThreadSample sample = thread_with(ids[i], 9);
-                Aggregate *work;
+                Aggregate *work = NULL;
                 Account account;
 
-                ck_assert_int_eq(aggregate_new(&work), 0);
-                ck_assert_int_eq(aggregate_add(work, &sample), 0);
+                ck_assert_int_eq(aggregate_add(&work, &sample), 0);
                 account = account_from(&(Basis){ .work = work,
                                                  .tally = &(LifeTally){ .alive_ns = 1 },
                                                  .period = &interval,
@@ -414,13 +408,12 @@ START_TEST(what_calls_were_handed_bounds_writes_that_are_not_exact) {
         const HostUse host = { .disk_written_bytes = amount_of(at_most_rows[_i].disks),
                                .dirty_growth_bytes = amount_of(0) };
         bool bounded = at_most_rows[_i].at_most != NONE;
-        Aggregate *work;
+        Aggregate *work = NULL;
         Account account;
 
         if (at_most_rows[_i].wchar != NONE)
                 thread_sample_put(&sample, METRIC_wchar, at_most_rows[_i].wchar);
-        ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_add(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(&work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .tally = &(LifeTally){ .alive_ns = 1 },
                                          .period = &interval,
@@ -439,15 +432,14 @@ END_TEST
 START_TEST(more_writes_than_the_disks_saw_are_not_exact) {
         ThreadSample sample = thread_with(METRIC_write_bytes, write_rows[_i].written);
         HostUse host = {};
-        Aggregate *work;
+        Aggregate *work = NULL;
         Account account;
 
         if (write_rows[_i].disks != NONE)
                 host.disk_written_bytes = amount_of(write_rows[_i].disks);
         if (write_rows[_i].dirty != NONE)
                 host.dirty_growth_bytes = amount_of(write_rows[_i].dirty);
-        ck_assert_int_eq(aggregate_new(&work), 0);
-        ck_assert_int_eq(aggregate_add(work, &sample), 0);
+        ck_assert_int_eq(aggregate_add(&work, &sample), 0);
         account = account_from(&(Basis){ .work = work,
                                          .tally = &(LifeTally){ .alive_ns = 1 },
                                          .period = &interval,

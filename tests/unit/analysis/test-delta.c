@@ -122,11 +122,11 @@ START_TEST(a_value_by_itself_is_its_distance_from_0) {
         Value real = { .kind = VALUE_REAL, .real = 0.25 };
         Delta delta;
 
-        range.range.min = integer_of_i64(-4);
-        range.range.max = integer_of_i64(1);
+        range.range.min = (Integer){ .negative = true, .magnitude = 4 };
+        range.range.max = (Integer){ .magnitude = 1 };
         cpus.cpus.min = 1;
         cpus.cpus.max = 2;
-        sum.integer = integer_of_u64(UINT64_MAX);
+        sum.integer = (Integer){ .magnitude = UINT64_MAX };
         delta = delta_of_value(&range);
         ck_assert_double_eq(delta_number(&delta), -1.5);
         delta = delta_of_value(&cpus);

@@ -150,7 +150,11 @@ END_TEST
 /* One that only a ledger of exits told of had none of its own. */
 START_TEST(adopted_threads_bring_their_work) {
         static const Columns one_interval = {
-                .n = 1, .of = { { .setup = { .has_begin = true, .keeps_begin = true } } }
+                .n = 1,
+                .of = { { .setup = { .has_begin = true, .keeps_begin = true } } },
+                .are_ends = true,
+                .n_sides = 2,
+                .sides = { { 0, SIDE_BEFORE }, { 0, SIDE_AFTER } },
         };
         GroupTable table = { .columns = &one_interval };
         ThreadSample sample = thread_of("p", "t", 1);

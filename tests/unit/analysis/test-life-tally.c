@@ -22,18 +22,18 @@ static ThreadSample started(uint64_t seconds) {
 START_TEST(periods_begin_where_captures_do) {
         const JudgeTime backwards[SIDES] = { times[1], times[0] };
         const JudgeTime unknown[SIDES] = { { .known = false }, times[1] };
-        Period period = period_between(times);
+        Period period = period_of(&times[0], &times[1]);
 
         ck_assert(period.known && period.is_interval);
         ck_assert_uint_eq(period_elapsed_ns(&period).n, S(60));
-        period = period_of_lives(&times[1]);
+        period = period_of(NULL, &times[1]);
         ck_assert(period.known && !period.is_interval);
         ck_assert_uint_eq(period_elapsed_ns(&period).n, S(160));
-        period = period_between(backwards);
+        period = period_of(&backwards[0], &backwards[1]);
         ck_assert(!period.known && period.is_interval && !period_elapsed_ns(&period).known);
-        period = period_between(unknown);
+        period = period_of(&unknown[0], &unknown[1]);
         ck_assert(!period.known);
-        period = period_of_lives(&unknown[0]);
+        period = period_of(NULL, &unknown[0]);
         ck_assert(!period.known && !period.is_interval);
 }
 END_TEST
@@ -54,7 +54,7 @@ static const struct {
 };
 
 START_TEST(threads_are_alive_within_an_interval) {
-        const Period period = period_between(times);
+        const Period period = period_of(&times[0], &times[1]);
         ThreadSample sample = started(alive_rows[_i].start_s);
         LifeTally tally = {};
 
@@ -65,7 +65,7 @@ START_TEST(threads_are_alive_within_an_interval) {
 END_TEST
 
 START_TEST(lives_begin_with_the_thread) {
-        const Period period = period_of_lives(&times[0]), unknown = { .known = false };
+        const Period period = period_of(NULL, &times[0]), unknown = { .known = false };
         ThreadSample first = started(0), second = started(70), late = started(101);
         LifeTally tally = {}, other = {};
 
@@ -105,7 +105,7 @@ static ThreadSample peaked(uint64_t peak, bool leads) {
 }
 
 START_TEST(peaks_count_where_they_rose_inside) {
-        const Period period = period_between(times);
+        const Period period = period_of(&times[0], &times[1]);
         ThreadSample before = peaked(peak_rows[_i].before, peak_rows[_i].leads);
         ThreadSample after = peaked(peak_rows[_i].after, peak_rows[_i].leads);
         LifeTally tally = {};
@@ -119,7 +119,7 @@ START_TEST(peaks_count_where_they_rose_inside) {
 END_TEST
 
 START_TEST(of_whole_lives_the_highest_peak_counts) {
-        const Period period = period_of_lives(&times[0]);
+        const Period period = period_of(NULL, &times[0]);
         ThreadSample low = peaked(10, false), high = peaked(70, false), none = peaked(NONE, true);
         LifeTally tally = {};
 
@@ -161,7 +161,7 @@ static void expect_amount(Amount amount, uint64_t wanted) {
 }
 
 START_TEST(memory_counts_where_both_ends_are_known) {
-        const Period period = period_between(times), whole = period_of_lives(&times[0]);
+        const Period period = period_of(&times[0], &times[1]), whole = period_of(NULL, &times[0]);
         ThreadSample before = resident(rss_rows[_i].before), after = resident(rss_rows[_i].after);
         LifeTally tally = {}, twice = {}, lives = {};
 
@@ -209,7 +209,7 @@ static ThreadSample allocating(uint64_t allocated, uint64_t freed, bool leads) {
 }
 
 START_TEST(a_heap_grows_by_what_all_its_threads_keep) {
-        const Period period = period_between(times);
+        const Period period = period_of(&times[0], &times[1]);
         LifeTally tally = {};
 
         for (size_t i = 0; i < ELEMENTSOF(heap_rows[_i].threads); i++) {

@@ -30,15 +30,6 @@ START_TEST(differences_are_exact) {
 }
 END_TEST
 
-START_TEST(signed_integers_have_a_magnitude) {
-        ck_assert_uint_eq(integer_of_i64(INT64_MIN).magnitude, UINT64_C(1) << 63);
-        ck_assert(integer_of_i64(INT64_MIN).negative);
-        ck_assert_uint_eq(integer_of_i64(-1).magnitude, 1);
-        ck_assert(!integer_of_i64(0).negative);
-        ck_assert_uint_eq(integer_of_i64(INT64_MAX).magnitude, INT64_MAX);
-}
-END_TEST
-
 static const struct {
         Value value;
         const char *json;
@@ -111,7 +102,6 @@ int main(void) {
         TCase *values = tcase_create("values");
 
         tcase_add_loop_test(integers, differences_are_exact, 0, ELEMENTSOF(subtract_rows));
-        tcase_add_test(integers, signed_integers_have_a_magnitude);
         suite_add_tcase(suite, integers);
         tcase_add_loop_test(values, values_are_written_by_kind, 0, ELEMENTSOF(value_rows));
         tcase_add_test(values, a_value_equals_only_itself);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/subject/moved-list.h"
+#include "analysis/subject/exited-list.h"
 
 #include "check-main.h"
 

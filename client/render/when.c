@@ -11,34 +11,19 @@
 
 #define CLOCK "%Y-%m-%d %H:%M:%S"
 
-static bool to_local(uint64_t realtime_ns, struct tm *ret, char ret_text[static WHEN_CHARS]) {
+void when_format(uint64_t realtime_ns, WhenForm form, char ret_text[static WHEN_CHARS]) {
         time_t seconds = (time_t) (realtime_ns / NSEC_PER_SEC);
+        struct tm local;
 
         (void) snprintf(ret_text, WHEN_CHARS, "?");
-        return localtime_r(&seconds, ret);
-}
-
-/* The name of a zone can be longer than there is room; its offset is not. */
-void when_format(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
-        struct tm local;
-
-        if (to_local(realtime_ns, &local, ret_text) &&
-            strftime(ret_text, WHEN_CHARS, CLOCK " %Z", &local) == 0)
-                (void) strftime(ret_text, WHEN_CHARS, CLOCK " %z", &local);
-}
-
-void when_format_clock(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
-        struct tm local;
-
-        if (to_local(realtime_ns, &local, ret_text))
+        if (!localtime_r(&seconds, &local))
+                return;
+        /* The name of a zone can be longer than there is room; its offset is not. */
+        if (form == WHEN_CLOCK)
                 (void) strftime(ret_text, WHEN_CHARS, CLOCK, &local);
-}
-
-void when_format_zone(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
-        struct tm local;
-
-        if (to_local(realtime_ns, &local, ret_text) &&
-            strftime(ret_text, WHEN_CHARS, "%Z", &local) == 0)
+        else if (form == WHEN_FULL && strftime(ret_text, WHEN_CHARS, CLOCK " %Z", &local) == 0)
+                (void) strftime(ret_text, WHEN_CHARS, CLOCK " %z", &local);
+        else if (form == WHEN_ZONE && strftime(ret_text, WHEN_CHARS, "%Z", &local) == 0)
                 (void) strftime(ret_text, WHEN_CHARS, "%z", &local);
 }
 

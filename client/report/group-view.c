@@ -155,7 +155,8 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
                 return r;
         if (options_have(options, OPTION_WINDOW) && options_have(options, OPTION_TOTALS))
                 return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
-        if (options_have(options, OPTION_FORMAT) && session_has_json(session) && !form->stream)
+        if (options_have(options, OPTION_FORMAT) && session->json != JSON_STYLE_OFF &&
+            !form->stream)
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
         if (options_have(options, OPTION_FORMULAS) && view->format != FORMAT_CSV &&
@@ -173,14 +174,14 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
                 r = check_columns(options->columns, form->kind, &view->wants_spread);
         if (r != 0)
                 return r;
-        new = form->stream                ? sink_rows_new
-              : form->metrics             ? sink_metrics_new
-              : session_has_json(session) ? sink_json_new
-                                          : forms[view->format].new;
+        new = form->stream                      ? sink_rows_new
+              : form->metrics                   ? sink_metrics_new
+              : session->json != JSON_STYLE_OFF ? sink_json_new
+                                                : forms[view->format].new;
         if (form->stream || form->metrics)
-                session->rows = true;
-        else if (!session_has_json(session))
-                session->rows = forms[view->format].is_machine;
+                session->is_machine = true;
+        else if (session->json == JSON_STYLE_OFF)
+                session->is_machine = forms[view->format].is_machine;
         r = new (&view->form, &view->sink);
         if (r < 0)
                 return complain_errno(r, "prepare the output");
@@ -188,7 +189,7 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
          * People who ask for nothing in particular get one line a group. Rows say which differences
          * of sets are more than chance.
          */
-        view->form.overview = !session_is_machine(session);
+        view->form.overview = !session->is_machine;
         view->form.rows = !view->form.overview || form->kind == REPORT_SETS ||
                           options_have(options, OPTION_ROWS) ||
                           options_have(options, OPTION_ALL_ROWS) ||
@@ -211,7 +212,7 @@ GroupView *group_view_free(GroupView *view) {
 
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         const Options *options = view->form.session->options;
-        bool is_machine = session_is_machine(view->form.session);
+        bool is_machine = view->form.session->is_machine;
         View parameter = options->view;
         bool no_tables, no_host;
 
@@ -231,7 +232,7 @@ void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
          * host.
          */
         no_tables = view->form.kind != REPORT_SETS &&
-                    (!view->form.rows || (!session_has_json(view->form.session) &&
+                    (!view->form.rows || (view->form.session->json == JSON_STYLE_OFF &&
                                           parameter.has_metrics && !parameter.has_sections));
         no_host = view->form.kind != REPORT_SETS && !no_tables && !is_machine &&
                   parameter.n_filter > 0 && !parameter.has_sections;

@@ -556,7 +556,7 @@ static void begin_stream(SinkRows *rows, const Session *session) {
         rows->writer = (RowWriter){ .style = stream->is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
                                     .formulas = options_have(session->options, OPTION_FORMULAS),
                                     .out = stream->out };
-        if (stream->is_csv && !stream->is_begun && session_legend(session) == TABLE_LEGEND_SHOWN) {
+        if (stream->is_csv && !stream->is_begun && session->legend == TABLE_LEGEND_SHOWN) {
                 rows->writer.naming = true;
                 begin_head(rows, NULL, NULL);
                 write_heads(rows, NULL);

@@ -67,30 +67,6 @@ Output *output_free(Output *output) {
         return NULL;
 }
 
-/* ".NAME.XXXX" in the directory of the target, so that the rename never crosses a file system. */
-static int open_temporary(Output *output) {
-        int error = EEXIST;
-
-        for (unsigned i = 0; i < NAME_TRIES; i++) {
-                free(output->temporary_name);
-                if (asprintf(&output->temporary_name, ".%s.%d-%u", output->name, (int) getpid(),
-                             i) < 0) {
-                        output->temporary_name = NULL;
-                        return -ENOMEM;
-                }
-                output->fd = openat(output->directory_fd, output->temporary_name,
-                                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-                if (output->fd >= 0)
-                        return 0;
-                error = errno;
-                if (error != EEXIST)
-                        break;
-        }
-        free(output->temporary_name);
-        output->temporary_name = NULL;
-        return -error;
-}
-
 static int open_in_place(Output *output, const struct stat *target) {
         struct stat directory, opened;
         char quoted[QUOTE_BYTES];
@@ -130,8 +106,8 @@ static int open_target(Output *output) {
         _cleanup_(freep) char *path =
                 slash ? strndup(output->path, (size_t) (slash - output->path) + 1) : strdup(".");
         struct stat target;
+        int error = EEXIST;
         bool there;
-        int r;
 
         /* From here on everything is done in this directory, wherever it leads. */
         output->name = slash ? slash + 1 : output->path;
@@ -149,8 +125,24 @@ static int open_target(Output *output) {
                 return complain_path(output, EISDIR, "written");
         if (there && !S_ISREG(target.st_mode))
                 return open_in_place(output, &target);
-        r = open_temporary(output);
-        return r < 0 ? complain_path(output, -r, "written") : 0;
+        /* ".NAME.XXXX" in its directory, so that the rename never crosses a file system. */
+        for (unsigned i = 0; error == EEXIST && i < NAME_TRIES; i++) {
+                free(output->temporary_name);
+                if (asprintf(&output->temporary_name, ".%s.%d-%u", output->name, (int) getpid(),
+                             i) < 0) {
+                        output->temporary_name = NULL;
+                        error = ENOMEM;
+                        break;
+                }
+                output->fd = openat(output->directory_fd, output->temporary_name,
+                                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+                if (output->fd >= 0)
+                        return 0;
+                error = errno;
+        }
+        free(output->temporary_name);
+        output->temporary_name = NULL;
+        return complain_path(output, error, "written");
 }
 
 int output_open(const char *path, OutputMode mode, Output **ret) {

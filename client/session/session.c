@@ -29,8 +29,13 @@ void session_init(Session *session, const Options *options) {
         session->json = wish == JSON_WISH_PRETTY  ? JSON_STYLE_PRETTY
                         : wish == JSON_WISH_SHORT ? JSON_STYLE_SHORT
                                                   : JSON_STYLE_OFF;
-        progress_init(&session->progress, &session->terminal,
-                      options_have(options, OPTION_QUIET) ? PROGRESS_HIDDEN : PROGRESS_SHOWN);
+        session->is_machine = session->json != JSON_STYLE_OFF;
+        session->legend =
+                options_have(options, OPTION_NO_LEGEND) ? TABLE_LEGEND_HIDDEN : TABLE_LEGEND_SHOWN;
+        session->progress = (Progress){
+                .enabled = session->terminal.err && !options_have(options, OPTION_QUIET),
+                .columns = session->terminal.columns,
+        };
 }
 
 int session_done(Session *session, int status) {
@@ -51,18 +56,13 @@ int session_done(Session *session, int status) {
 }
 
 bool session_is_chatty(const Session *session) {
-        return !session_is_machine(session) && !options_have(session->options, OPTION_QUIET);
-}
-
-TableLegend session_legend(const Session *session) {
-        return options_have(session->options, OPTION_NO_LEGEND) ? TABLE_LEGEND_HIDDEN
-                                                                : TABLE_LEGEND_SHOWN;
+        return !session->is_machine && !options_have(session->options, OPTION_QUIET);
 }
 
 int session_page(Session *session) {
         int r;
 
-        if (session_is_machine(session) || session->pager.pid > 0 ||
+        if (session->is_machine || session->pager.pid > 0 ||
             options_have(session->options, OPTION_NO_PAGER))
                 return 0;
         progress_clear(&session->progress);
@@ -211,7 +211,7 @@ void session_call_done(SessionCall *call) {
 static int complain_over(uint64_t now_realtime_ns, const char *whose, char *ret_complaint) {
         char now[WHEN_CHARS];
 
-        when_format(now_realtime_ns, now);
+        when_format(now_realtime_ns, WHEN_FULL, now);
         (void) snprintf(ret_complaint, CONNECTION_COMPLAINT_BYTES,
                         "the time of --at is over: %s clock says %s.", whose, now);
         return CONNECTION_E_FAILED;

@@ -26,7 +26,8 @@ typedef struct Session {
         JsonStyle json;
         Progress progress;
         Pager pager;
-        bool rows;          /* the result is rows for a program */
+        TableLegend legend; /* of all tables */
+        bool is_machine;    /* the result is for a program: JSON or rows */
         bool captures_ends; /* what is captured are the two ends of an interval */
         bool is_refused;    /* the last call was refused: another one may succeed */
         int left_status;    /* the exit status if the user quits the pager early */
@@ -50,13 +51,6 @@ void session_init(Session *session, const Options *options);
  */
 int session_done(Session *session, int status);
 
-static inline bool session_has_json(const Session *session) {
-        return session->json != JSON_STYLE_OFF;
-}
-/* True if the result is for a program: JSON or rows. */
-static inline bool session_is_machine(const Session *session) {
-        return session_has_json(session) || session->rows;
-}
 /* Appends the directory of a private ctprofd's spool; nothing if there is no home directory. */
 int local_spool_default(const char *xdg_state_home, const char *home, Buffer *ret);
 /*
@@ -70,7 +64,6 @@ const char *session_socket_path(const Options *options);
 
 /* True if lines may be printed that are neither result nor error: hints, "removed x". */
 bool session_is_chatty(const Session *session);
-TableLegend session_legend(const Session *session);
 /* Starts the pager for long output, except for programs. 0 or an exit status. */
 int session_page(Session *session);
 

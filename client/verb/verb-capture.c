@@ -99,7 +99,7 @@ int verb_capture(Session *session) {
 
         if (options_have(options, OPTION_SMAPS) && options_have(options, OPTION_NO_SMAPS))
                 return complain(STATUS_USAGE, "--smaps and --no-smaps exclude each other.");
-        if (to_stdout && session_has_json(session))
+        if (to_stdout && session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE,
                                 "--output - and --json both want stdout: name a file.");
         if (!path && options_have(options, OPTION_REPLACE) && !options->tag)
@@ -116,7 +116,7 @@ int verb_capture(Session *session) {
                 r = output_publish(output);
         if (r != 0)
                 return r;
-        return session_has_json(session)
+        return session->json != JSON_STYLE_OFF
                        ? print_capture_json(session, reply)
                        : print_capture(session, reply, to_stdout ? stderr : stdout,
                                        to_stdout ? "stdout" : path);

@@ -264,7 +264,7 @@ static int export_changes(Session *session) {
                                       .present = options_have(options, OPTION_PRESENT) };
         if (options->n_arguments > 1 && strcmp(options->arguments[1], "-") != 0)
                 changes.path = options->arguments[1];
-        else if (session_has_json(session))
+        else if (session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE, "The rows and --json both want stdout: name a file.");
         if (changes.path) {
                 r = output_open(changes.path, OUTPUT_EXCLUSIVE, &changes.output);
@@ -280,7 +280,7 @@ static int export_changes(Session *session) {
         r = output_publish(changes.output);
         if (r != 0)
                 return r;
-        if (session_has_json(session)) {
+        if (session->json != JSON_STYLE_OFF) {
                 json_out_init(&out, stdout, session->json);
                 json_out_object(&out);
                 json_out_member_u64(&out, "intervals", changes.n_intervals);
@@ -330,7 +330,7 @@ int verb_export(Session *session) {
                                 "\"export\" needs a snapshot, as in \"ctprofctl export SNAPSHOT "
                                 "[FILE|-]\", or --changes.");
         if (options->n_arguments > 2 && strcmp(options->arguments[2], "-") == 0 &&
-            session_has_json(session))
+            session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE, "\"-\" and --json both want stdout: name a file.");
         r = reference_open(options->arguments[1], &export.source);
         if (r != 0)
@@ -341,7 +341,7 @@ int verb_export(Session *session) {
         if (r != 0)
                 return r;
         assert(export.path);
-        if (!session_has_json(session)) {
+        if (session->json == JSON_STYLE_OFF) {
                 if (session_is_chatty(session) && strcmp(export.path, "-") != 0)
                         (void) printf("exported %s to %s\n",
                                       quote_json(cell_member(export.head, "name"), name),

@@ -32,7 +32,7 @@ static int print_heads(Session *session, json_object *heads) {
         uint64_t now_realtime_ns = clock_now_ns(CLOCK_REALTIME);
         TableColumn zoned[ELEMENTSOF(columns)];
         _cleanup_(table_freep) Table *table = NULL;
-        TableLegend legend = session_legend(session);
+        TableLegend legend = session->legend;
         bool in_header = legend == TABLE_LEGEND_SHOWN;
         int r;
 
@@ -42,7 +42,7 @@ static int print_heads(Session *session, json_object *heads) {
 
                 if (!start)
                         continue;
-                when_format_zone(json_object_get_uint64(start), other);
+                when_format(json_object_get_uint64(start), WHEN_ZONE, other);
                 in_header = zone[0] == '\0' || strcmp(zone, other) == 0;
                 memcpy(zone, other, sizeof(zone));
         }
@@ -68,7 +68,7 @@ static int print_heads(Session *session, json_object *heads) {
                 Buffer *cell;
 
                 if (start) {
-                        (in_header ? when_format_clock : when_format)(start_ns, captured);
+                        when_format(start_ns, in_header ? WHEN_CLOCK : WHEN_FULL, captured);
                         when_format_age(start_ns, now_realtime_ns, age);
                 }
                 cell_append_text(table_cell(table), cell_member(head, "name"));
@@ -112,7 +112,7 @@ int verb_list(Session *session) {
                 return r;
         heads = cell_member(reply, "snapshots");
         unreadable = cell_member(reply, "unreadable");
-        if (session_has_json(session)) {
+        if (session->json != JSON_STYLE_OFF) {
                 json_out_init(&out, stdout, session->json);
                 json_out_object(&out);
                 json_out_member(&out, "snapshots", heads);

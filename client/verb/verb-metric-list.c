@@ -122,7 +122,7 @@ static int print_metrics(const Session *session) {
         if (!wants_metrics(session))
                 return 0;
         r = table_new(metric_columns, ELEMENTSOF(metric_columns), &session->terminal,
-                      session_legend(session), stdout, &table);
+                      session->legend, stdout, &table);
         if (r < 0)
                 return r;
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
@@ -153,7 +153,7 @@ static int print_derived(const Session *session) {
                 return 0;
         (void) printf("%s" DERIVED_HEADING "\n", wants_metrics(session) ? "\n" : "");
         r = table_new(derived_columns, ELEMENTSOF(derived_columns), &session->terminal,
-                      session_legend(session), stdout, &table);
+                      session->legend, stdout, &table);
         if (r < 0)
                 return r;
         for (unsigned id = 0; id < _DERIVED_MAX; id++) {
@@ -186,7 +186,7 @@ static int print_legend(const Session *session, const LegendList *list) {
 
         (void) printf("\n%s\n", list->heading);
         r = table_new(legend_columns, ELEMENTSOF(legend_columns), &session->terminal,
-                      session_legend(session), stdout, &table);
+                      session->legend, stdout, &table);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < list->n_terms; i++) {
@@ -247,14 +247,13 @@ static int print_json(Session *session) {
 int verb_metric_list(Session *session) {
         const Options *options = session->options;
         /* A user who asks for a few knows what their attributes mean. */
-        bool has_legend =
-                session_legend(session) == TABLE_LEGEND_SHOWN && options->n_arguments == 1;
+        bool has_legend = session->legend == TABLE_LEGEND_SHOWN && options->n_arguments == 1;
         int r;
 
         r = check_globs(options);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return print_json(session);
         r = session_page(session);
         if (r != 0)

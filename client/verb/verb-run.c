@@ -72,7 +72,7 @@ static int print_account(const Run *run, FILE *file) {
                              user, system);
         /* The output has rows, and none for the rest of what wait4() told: it goes to stderr. */
         if (!file) {
-                (void) quantity_format(quantity_of_signed(false, peak_bytes(usage)),
+                (void) quantity_format((Quantity){ .whole = peak_bytes(usage) },
                                        QUANTITY_LADDER_BYTES, QUANTITY_FORM_VALUE, peak);
                 buffer_append_format(&line,
                                      ", %s peak, %ld minor and %ld major faults, %ld voluntary and "
@@ -254,7 +254,7 @@ int verb_run(Session *session) {
         if (r != 0)
                 return r;
         r = command_run(run.words,
-                        session_is_machine(session) ? COMMAND_STDOUT_STDERR : COMMAND_STDOUT_OURS,
+                        session->is_machine ? COMMAND_STDOUT_STDERR : COMMAND_STDOUT_OURS,
                         &run.result);
         if (r != 0)
                 return r;

@@ -104,7 +104,7 @@ int verb_remove(Session *session) {
         r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
         for (size_t i = 0; session_is_chatty(session) && i < n_words; i++)
                 (void) printf("removed %s\n", names[i].text);
@@ -137,7 +137,7 @@ int verb_rename(Session *session) {
         r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
         if (session_is_chatty(session))
                 (void) printf("renamed %s to %s\n", name.text, words[1]);
@@ -180,7 +180,7 @@ int verb_import(Session *session) {
         r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
         heads = cell_member(reply, "snapshots");
         for (size_t i = 0; session_is_chatty(session) && i < cell_length(heads); i++) {

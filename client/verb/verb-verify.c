@@ -42,7 +42,7 @@ static int on_results(void *userdata, Connection *connection, json_object *param
 
                 verification->n_checked++;
                 verification->n_damaged += !ok;
-                if (session_has_json(verification->session)) {
+                if (verification->session->json != JSON_STYLE_OFF) {
                         begin_json(verification);
                         json_out_value(&verification->json, result);
                         continue;
@@ -97,7 +97,7 @@ static int verify_word(Verification *verification, const char *word) {
                 return r;
         /* In JSON it has a result as well; stderr has the sentence. */
         verification->is_incomplete = true;
-        if (!session_has_json(session))
+        if (session->json == JSON_STYLE_OFF)
                 return 0;
         begin_json(verification);
         json_out_object(&verification->json);
@@ -129,7 +129,7 @@ int verb_verify(Session *session) {
         /* A call for each, so that a snapshot that does not exist does not stop the others. */
         for (size_t i = 0; r == 0 && i < n_words; i++)
                 r = verify_word(&verification, words[i]);
-        if (r == 0 && session_has_json(session))
+        if (r == 0 && session->json != JSON_STYLE_OFF)
                 begin_json(&verification);
         if (verification.begun) {
                 json_out_end(&verification.json);

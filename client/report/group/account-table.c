@@ -76,8 +76,8 @@ int account_table_new(const Session *session, ReportKind kind, const AccountColu
                 setting->n_columns == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
         table->columns[group].keep_end = session->options->view.axis == VIEW_AXIS_CGROUP ||
                                          session->options->view.axis == VIEW_AXIS_ALL;
-        r = table_new(table->columns, table->n_columns, &session->terminal, session_legend(session),
-                      out, &table->table);
+        r = table_new(table->columns, table->n_columns, &session->terminal, session->legend, out,
+                      &table->table);
         if (r < 0)
                 return r;
         if (options_have(session->options, OPTION_WRAP))

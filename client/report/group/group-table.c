@@ -59,8 +59,8 @@ int group_table_new(const Session *session, const GroupColumns *columns, ReportK
                 if (i >= columns->n_default)
                         column->omit = 0;
         }
-        r = table_new(table->table_columns, columns->n, &session->terminal, session_legend(session),
-                      out, &table->table);
+        r = table_new(table->table_columns, columns->n, &session->terminal, session->legend, out,
+                      &table->table);
         if (r < 0)
                 return r;
         if (options_have(options, OPTION_WRAP))

@@ -265,7 +265,7 @@ static int fit_entries(const Lines *lines, const Entries *entries, const char *w
                         buffer_append_format(ret, " (%s)", way);
                 *ret_n = n;
                 if (buffer_failure(ret) < 0 || n == 0 ||
-                    printable_span_width(buffer_span(ret)) <= n_columns)
+                    printable_width(buffer_span(ret)) <= n_columns)
                         return buffer_failure(ret);
         }
 }
@@ -525,8 +525,8 @@ int source_report_print(const Session *session, json_object *sources) {
 
         for (size_t i = 0; i < N_SOURCE_COLUMNS; i++)
                 columns[i] = source_columns[i].table;
-        r = table_new(columns, N_SOURCE_COLUMNS, &session->terminal, session_legend(session),
-                      stdout, &table);
+        r = table_new(columns, N_SOURCE_COLUMNS, &session->terminal, session->legend, stdout,
+                      &table);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < cell_length(sources); i++) {

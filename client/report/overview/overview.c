@@ -48,7 +48,7 @@ static int print_head(const Lines *lines, const char *label, json_object *head) 
 
         append_part(&line, cell_member(head, "name"));
         if (start) {
-                when_format(json_object_get_uint64(start), when);
+                when_format(json_object_get_uint64(start), WHEN_FULL, when);
                 buffer_append_format(&line, "%s%s", line.n > 0 ? ", " : "", when);
         }
         append_part(&line, cell_member(head, "hostName"));
@@ -142,7 +142,7 @@ static int print_set(const Lines *lines, const char *label, json_object *heads) 
                 cell_append_text(&line, cell_member(last, "name"));
         }
         if (from && to) {
-                when_format(from_ns, when);
+                when_format(from_ns, WHEN_FULL, when);
                 buffer_append_format(&line, ", %s", when);
         }
         if (from && to && first != last) {
@@ -384,7 +384,7 @@ static int print_interval_line(const Lines *lines, const char *label, json_objec
         cell_append_text(&line, cell_member(after, "name"));
         if (elapsed && start) {
                 when_format_span(json_object_get_uint64(elapsed), span);
-                when_format(json_object_get_uint64(start), when);
+                when_format(json_object_get_uint64(start), WHEN_FULL, when);
                 buffer_append_format(&line, ": %s from %s", span, when);
         }
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {

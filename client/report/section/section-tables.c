@@ -174,7 +174,7 @@ static void open_table(SectionTables *tables, SectionId id, const char *heading)
         tables->id = id;
         tables->shown[id] = true;
         fail(tables, table_new(tables->columns, tables->n_columns, &session->terminal,
-                               session_legend(session), stdout, &tables->table));
+                               session->legend, stdout, &tables->table));
         if (tables->table && options_have(session->options, OPTION_WRAP))
                 table_set_wrap(tables->table);
 }

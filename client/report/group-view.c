@@ -291,37 +291,13 @@ static int enter_stage(GroupView *view, unsigned stage) {
         return 0;
 }
 
-static int forward_parts(GroupView *view, json_object *reply) {
-        const ReportSetting *setting = &report_settings[view->form.kind];
-        json_object *sections = setting->has_sections ? cell_member(reply, "sections") : NULL;
-        json_object *overview = cell_member(reply, "overview");
-        GroupSink *sink = view->sink;
-        int r = 0;
-
-        if (cell_length(overview) > 0 && sink->type->overview) {
-                r = enter_stage(view, STAGE_OVERVIEW);
-                if (r == 0)
-                        r = sink->type->overview(sink, overview);
-        }
-        for (unsigned list = 0; r == 0 && list < setting->n_lists; list++) {
-                json_object *groups = cell_member(reply, setting->lists[list]);
-
-                if (cell_length(groups) == 0)
-                        continue;
-                r = enter_stage(view, STAGE_LISTS + list);
-                if (r != 0)
-                        return r;
-                r = sink->type->groups(sink, (GroupList) list, groups);
-        }
-        if (r != 0 || !json_object_is_type(sections, json_type_object))
-                return r;
-        r = enter_stage(view, STAGE_SECTIONS);
-        return r != 0 ? r : sink->type->sections(sink, sections);
-}
-
 int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters,
                         bool last) {
         GroupView *view = userdata;
+        const GroupSinkType *type = view->sink->type;
+        json_object *overview = cell_member(parameters, "overview");
+        json_object *sections = cell_member(parameters, "sections");
+        const ReportSetting *setting;
         int r;
 
         if (last) {
@@ -329,9 +305,27 @@ int group_view_on_reply(void *userdata, Connection *connection, json_object *par
                 pairing_warn_unmatched(&view->form.session->options->view, parameters);
         }
         r = view->begun ? 0 : begin(view, parameters);
-        if (r == 0)
-                r = forward_parts(view, parameters);
+        setting = &report_settings[view->form.kind];
+        if (r == 0 && cell_length(overview) > 0 && type->overview) {
+                r = enter_stage(view, STAGE_OVERVIEW);
+                if (r == 0)
+                        r = type->overview(view->sink, overview);
+        }
+        for (unsigned list = 0; r == 0 && list < setting->n_lists; list++) {
+                json_object *groups = cell_member(parameters, setting->lists[list]);
+
+                if (cell_length(groups) == 0)
+                        continue;
+                r = enter_stage(view, STAGE_LISTS + list);
+                if (r == 0)
+                        r = type->groups(view->sink, (GroupList) list, groups);
+        }
+        if (r == 0 && setting->has_sections && json_object_is_type(sections, json_type_object)) {
+                r = enter_stage(view, STAGE_SECTIONS);
+                if (r == 0)
+                        r = type->sections(view->sink, sections);
+        }
         if (r == 0 && last)
-                r = view->sink->type->end(view->sink, parameters);
+                r = type->end(view->sink, parameters);
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;
 }

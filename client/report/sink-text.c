@@ -117,7 +117,7 @@ static int new_accounts(const SinkText *text, uint64_t max_rows, FILE *out, Acco
         r = account_table_new(form->session, form->kind, &form->accounts, text->first, max_rows,
                               out, ret);
         if (r == 0 && text->command)
-                account_table_add_command(*ret, text->command);
+                account_table_add(*ret, text->command, true);
         return r;
 }
 
@@ -182,7 +182,7 @@ static int add_accounts(GroupSink *sink, json_object *rows) {
                 json_object *row = cell_element(rows, i);
 
                 if (text->accounts)
-                        account_table_add(text->accounts, row);
+                        account_table_add(text->accounts, row, false);
                 else if (json_object_array_add(text->kept, json_object_get(row)) != 0)
                         return -ENOMEM;
         }
@@ -284,7 +284,7 @@ static int add_set_account(SinkText *text, json_object *group) {
                 r = put(row, "only", json_object_new_string(before ? "before" : "after"));
         if (r == 0) {
                 text->has_overview = true;
-                account_table_add(text->accounts, row);
+                account_table_add(text->accounts, row, false);
         }
         return r;
 }
@@ -545,7 +545,7 @@ static int format_below(SinkText *text, json_object *reply, size_t max_rows, cha
         text->accounts = account_table_free(text->accounts);
         r = new_accounts(text, max_rows, out, &text->accounts);
         for (size_t i = 0; r == 0 && i < cell_length(text->kept); i++)
-                account_table_add(text->accounts, cell_element(text->kept, i));
+                account_table_add(text->accounts, cell_element(text->kept, i), false);
         if (r == 0 && text->accounts->begun)
                 r = table_end(text->accounts->table);
         if (r == 0)

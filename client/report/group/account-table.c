@@ -94,36 +94,7 @@ AccountTable *account_table_free(AccountTable *table) {
         return NULL;
 }
 
-/*
- * A column that has half of the weight of a group makes room after all those in which nothing
- * moved; else each has its place. The table looks when it prints.
- */
-static void rank_columns(AccountTable *table) {
-        bool swaps = table->most_written > table->most_read;
-        unsigned ranks[_ACCOUNT_COLUMN_MAX];
-        unsigned last = UINT_MAX; /* the place of the last one in which nothing moved */
-
-        for (size_t i = 0; i < table->n_columns; i++) {
-                AccountColumn id = table->ids[i];
-
-                /* Of the two columns of bytes, the one with fewer makes room first. */
-                if (swaps && (id == ACCOUNT_COLUMN_READ || id == ACCOUNT_COLUMN_WRITE))
-                        id = id == ACCOUNT_COLUMN_READ ? ACCOUNT_COLUMN_WRITE : ACCOUNT_COLUMN_READ;
-                ranks[i] = account_column(id, table->style.setting).omit;
-                if (table->columns[i].omit > 0 && !table->columns[i].absent &&
-                    !table->columns[i].only_told && !table->moved[i])
-                        last = MIN_OF(last, ranks[i]);
-        }
-        for (size_t i = 0; i < table->n_columns; i++)
-                /* In halves, so that there is room between two places. A named column stays. */
-                if (table->columns[i].omit > 0)
-                        table->columns[i].omit = table->heavy[table->ids[i]] && ranks[i] > last
-                                                         ? 2 * last - 1
-                                                         : 2 * ranks[i];
-}
-
-/* The label of a command is its key as it is. */
-static void add_row(AccountTable *table, json_object *row, bool is_command) {
+void account_table_add(AccountTable *table, json_object *row, bool is_command) {
         const Terminal *terminal = &table->session->terminal;
         json_object *accounts = cell_member(row, "accounts");
         size_t threads = find_column(table, ACCOUNT_COLUMN_THREADS);
@@ -131,6 +102,16 @@ static void add_row(AccountTable *table, json_object *row, bool is_command) {
         /* Figures leave so much for names on a terminal that is wider than the usual. */
         size_t label_columns = table->columns[find_column(table, ACCOUNT_COLUMN_GROUP)].shrink_to;
 
+        unsigned ranks[_ACCOUNT_COLUMN_MAX];
+        unsigned last = UINT_MAX; /* the place of the last column in which nothing moved */
+
+        if (!is_command && !table->has_idle &&
+            account_row_is_idle(row, table->changes, &table->style)) {
+                table->n_idle++;
+                return;
+        }
+        if (!is_command && table->n_rows++ >= table->max_rows)
+                return;
         if (!terminal->out)
                 label_columns = SIZE_MAX;
         else if (terminal->columns > FIGURE_COLUMNS + label_columns)
@@ -170,22 +151,29 @@ static void add_row(AccountTable *table, json_object *row, bool is_command) {
                 table->most_read = MAX_OF(table->most_read, read);
                 table->most_written = MAX_OF(table->most_written, written);
         }
-        rank_columns(table);
-        table_end_row(table->table, bold ? UINT32_C(1) << threads : 0);
-}
+        /*
+         * A column that has half of the weight of a group makes room after all those in which
+         * nothing moved; else each has its place. The table looks when it prints. Of the two
+         * columns of bytes, the one with fewer makes room first.
+         */
+        for (size_t i = 0; i < table->n_columns; i++) {
+                bool swaps = table->most_written > table->most_read;
+                AccountColumn id = table->ids[i];
 
-void account_table_add(AccountTable *table, json_object *row) {
-        if (!table->has_idle && account_row_is_idle(row, table->changes, &table->style)) {
-                table->n_idle++;
-                return;
+                if (swaps && (id == ACCOUNT_COLUMN_READ || id == ACCOUNT_COLUMN_WRITE))
+                        id = id == ACCOUNT_COLUMN_READ ? ACCOUNT_COLUMN_WRITE : ACCOUNT_COLUMN_READ;
+                ranks[i] = account_column(id, table->style.setting).omit;
+                if (table->columns[i].omit > 0 && !table->columns[i].absent &&
+                    !table->columns[i].only_told && !table->moved[i])
+                        last = MIN_OF(last, ranks[i]);
         }
-        if (table->n_rows++ >= table->max_rows)
-                return;
-        add_row(table, row, false);
-}
-
-void account_table_add_command(AccountTable *table, json_object *row) {
-        add_row(table, row, true);
+        for (size_t i = 0; i < table->n_columns; i++)
+                /* In halves, so that there is room between two places. A named column stays. */
+                if (table->columns[i].omit > 0)
+                        table->columns[i].omit = table->heavy[table->ids[i]] && ranks[i] > last
+                                                         ? 2 * last - 1
+                                                         : 2 * ranks[i];
+        table_end_row(table->table, bold ? UINT32_C(1) << threads : 0);
 }
 
 static bool shows(const AccountTable *table, AccountColumn id) {

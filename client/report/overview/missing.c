@@ -129,35 +129,6 @@ typedef struct Entries {
         const char *remedy;   /* the last one told; NULL: none yet */
 } Entries;
 
-typedef struct Range {
-        uint64_t min, max;
-} Range;
-
-static void append_range(Buffer *text, Range range) {
-        buffer_append_format(text, "%llu", (unsigned long long) range.min);
-        if (range.max != range.min)
-                buffer_append_format(text, "-%llu", (unsigned long long) range.max);
-}
-
-/* Counts the attempts that failed in the way @kind on a side, and all attempts. */
-static void measure(const Finding *finding, unsigned kind, Range *ret_failed, Range *ret_total) {
-        *ret_failed = *ret_total = (Range){ UINT64_MAX, 0 };
-        for (size_t i = 0; i < finding->missing->n_sides; i++) {
-                json_object *source = finding->sources[i];
-                uint64_t total = cell_u64(source, "ok");
-                uint64_t failed = cell_u64(source, failures[kind].key);
-
-                if (!source)
-                        continue;
-                for (size_t k = 0; k < ELEMENTSOF(failures); k++)
-                        total += cell_u64(source, failures[k].key);
-                *ret_failed =
-                        (Range){ MIN_OF(ret_failed->min, failed), MAX_OF(ret_failed->max, failed) };
-                *ret_total =
-                        (Range){ MIN_OF(ret_total->min, total), MAX_OF(ret_total->max, total) };
-        }
-}
-
 /* Appends "13 of 122 threads refused, 2 malformed", or only "refused" if no value was read. */
 static void append_failures(Buffer *text, const Finding *finding) {
         json_object *source = finding->first;
@@ -174,22 +145,34 @@ static void append_failures(Buffer *text, const Finding *finding) {
         if (kinds == 0)
                 buffer_append_text(text, string_of(source, "state"));
         for (unsigned i = 0; i < ELEMENTSOF(failures); i++) {
-                Range failed = {}, total = {};
+                /* How many failed in this way on a side, and all attempts. */
+                uint64_t least[2] = { UINT64_MAX, UINT64_MAX }, most[2] = {};
 
                 if (!(kinds >> i & 1))
                         continue;
                 if (!is_first)
                         buffer_append_text(text, ", ");
-                if (is_partial) {
-                        measure(finding, i, &failed, &total);
-                        append_range(text, failed);
-                        if (is_first) {
-                                buffer_append_text(text, " of ");
-                                append_range(text, total);
-                                buffer_append_format(text, " %s", total.max == 1 ? one : many);
+                for (size_t side = 0; side < finding->missing->n_sides; side++) {
+                        json_object *of_side = finding->sources[side];
+                        uint64_t counts[2] = { cell_u64(of_side, failures[i].key),
+                                               cell_u64(of_side, "ok") };
+
+                        for (size_t k = 0; k < ELEMENTSOF(failures); k++)
+                                counts[1] += cell_u64(of_side, failures[k].key);
+                        for (size_t k = 0; of_side && k < 2; k++) {
+                                least[k] = MIN_OF(least[k], counts[k]);
+                                most[k] = MAX_OF(most[k], counts[k]);
                         }
+                }
+                for (size_t k = 0; is_partial && k < (is_first ? 2 : 1); k++) {
+                        buffer_append_format(text, "%s%llu", k > 0 ? "of " : "",
+                                             (unsigned long long) least[k]);
+                        if (most[k] != least[k])
+                                buffer_append_format(text, "-%llu", (unsigned long long) most[k]);
                         buffer_append_byte(text, ' ');
                 }
+                if (is_partial && is_first)
+                        buffer_append_format(text, "%s ", most[1] == 1 ? one : many);
                 /* A reading that needs only a switch is "off" and not unsupported. */
                 buffer_append_text(text,
                                    i == FAILURE_UNSUPPORTED && is_off ? "off" : failures[i].text);
@@ -413,12 +396,12 @@ static int tell_names(Report *report, json_object *const *sides, json_object *na
         return r;
 }
 
-/*
- * Prints sentences, and as many entries as one line has room for; 1 if there is room for none,
- * which might be had without remedies, as @is_brief has them.
- */
-static int report_print(const Lines *lines, const Missing *missing, bool is_brief) {
-        Report report = { .lines = lines, .missing = missing, .entries.is_brief = is_brief };
+/* Prints sentences, and as many entries as one line has room for. */
+int missing_print(const Lines *lines, const Missing *missing) {
+        Report report = { .lines = lines,
+                          .missing = missing,
+                          .entries.is_brief = missing->is_brief };
+        Missing brief = *missing;
         const Entries *entries = &report.entries;
         _cleanup_(buffer_done) Buffer line = {};
         json_object *sides[MISSING_MAX_SIDES] = {}, *firsts[MISSING_MAX_SIDES] = {};
@@ -456,19 +439,12 @@ static int report_print(const Lines *lines, const Missing *missing, bool is_brie
                 /* That there is more to know is left out before a remedy is. */
                 if (r == 0 && n_shown == 0 && entries->remedy)
                         r = fit_entries(lines, entries, NULL, &line, &n_shown);
-                if (r == 0)
-                        r = n_shown == 0 && entries->remedy
-                                    ? 1
-                                    : lines_print_buffer(lines, LABEL, &line);
+                brief.is_brief = r == 0 && n_shown == 0 && entries->remedy;
+                if (r == 0 && !brief.is_brief)
+                        r = lines_print_buffer(lines, LABEL, &line);
         }
         buffer_done(&report.entries.text);
-        return r;
-}
-
-int missing_print(const Lines *lines, const Missing *missing) {
-        int r = report_print(lines, missing, false);
-
-        return r > 0 ? report_print(lines, missing, true) : r;
+        return brief.is_brief && !missing->is_brief ? missing_print(lines, &brief) : r;
 }
 
 int missing_print_reply(const Lines *lines, json_object *reply, bool verbose) {

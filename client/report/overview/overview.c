@@ -2,6 +2,7 @@
 #include "report/overview/overview.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -454,7 +455,7 @@ static void append_shift(Buffer *line, json_object *shift, const HostSide sides[
         cell_append_text(line, cell_member(shift, "reason"));
         for (size_t i = 0; i < 2; i++) {
                 double ns = json_object_get_double(cell_member(shift, keys[i]));
-                double amount = sides[i].elapsed_ns > 0 ? ns / (double) sides[i].elapsed_ns : 0;
+                double amount = sides[i].elapsed_ns > 0 ? ns / sides[i].elapsed_ns : 0;
 
                 buffer_append_text(line, i > 0 ? " \u2192 " : " ");
                 compact_append_threads(line, amount);
@@ -498,30 +499,6 @@ typedef struct Column {
         HostSide side;
 } Column;
 
-static Column column_of(json_object *reply, const ReportSetting *setting, size_t i) {
-        static const char *const members[] = { "host", "coverage", "limited", "but" };
-        json_object *values[ELEMENTSOF(members)] = { NULL }, *interval = reply;
-        bool is_one = setting->n_columns == 1;
-
-        if (!is_one)
-                interval = cell_member(reply, setting->sides[i]);
-        for (size_t k = 0; k < ELEMENTSOF(members); k++) {
-                values[k] = cell_member(reply, members[k]);
-                if (!is_one)
-                        values[k] = cell_member(values[k], setting->sides[i]);
-        }
-        return (Column){
-                .letter = is_one ? NULL : setting->words[i],
-                .interval = interval,
-                .lives = cell_member(interval, "lives"),
-                .limited = values[2],
-                .but = values[3],
-                .side = { .host = values[0],
-                          .coverage = values[1],
-                          .elapsed_ns = cell_u64(interval, "elapsedNs") },
-        };
-}
-
 /* Writes "limited", or "limited B" if there are two. */
 static const char *label_of(const char *name, const Column *column, char ret[static LABEL_CHARS]) {
         (void) snprintf(ret, LABEL_CHARS, "%s%s%s", name, column->letter ? " " : "",
@@ -531,6 +508,7 @@ static const char *label_of(const char *name, const Column *column, char ret[sta
 
 static int print_columns(const Lines *lines, const ReportSetting *setting, json_object *reply,
                          bool verbose) {
+        static const char *const members[] = { "host", "coverage", "limited", "but" };
         size_t n = setting->n_columns, n_limited = 0;
         bool has_room = lines->max_lines == 0 || lines->max_lines > BUT_LINES;
         size_t n_sentences = verbose ? SIZE_MAX : has_room ? BUT_SENTENCES : 1;
@@ -540,9 +518,26 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++) {
+                json_object *interval = n == 1 ? reply : cell_member(reply, setting->sides[i]);
+                uint64_t elapsed_ns = cell_u64(interval, "elapsedNs");
+                json_object *values[ELEMENTSOF(members)];
                 Column *column = &columns[i];
 
-                *column = column_of(reply, setting, i);
+                for (size_t k = 0; k < ELEMENTSOF(members); k++) {
+                        values[k] = cell_member(reply, members[k]);
+                        if (n > 1)
+                                values[k] = cell_member(values[k], setting->sides[i]);
+                }
+                *column = (Column){
+                        .letter = n == 1 ? NULL : setting->words[i],
+                        .interval = interval,
+                        .lives = cell_member(interval, "lives"),
+                        .limited = values[2],
+                        .but = values[3],
+                        .side = { .host = values[0],
+                                  .coverage = values[1],
+                                  .elapsed_ns = elapsed_ns > 0 ? (double) elapsed_ns : NAN },
+                };
                 sides[i] = column->side;
                 n_limited += cell_length(column->limited) > 0;
                 r = print_interval_line(lines, column->letter ? column->letter : "interval",
@@ -565,7 +560,8 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
                 _cleanup_(buffer_done) Buffer line = {};
 
                 if (!reason || (!verbose && !by_name &&
-                                (measured ? host_lines_cover_all(coverage) : n_ended == 0)))
+                                (measured ? host_lines_coverage(coverage) >= HOST_FULL_COVERAGE
+                                          : n_ended == 0)))
                         continue;
                 buffer_append_text(&line, "the work of threads that ended ");
                 if (n_ended > 0)

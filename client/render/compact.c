@@ -82,7 +82,8 @@ int compact_append_span(Buffer *cell, double ns) {
         if (ns < 59.95e9)
                 return buffer_append_format(cell, ns / 1e9 < ONE_DIGIT ? "%.2fs" : "%.1fs",
                                             ns / 1e9);
-        when_format_age(0, ns < 0x1p63 ? (uint64_t) ns + NSEC_PER_SEC / 2 : INT64_MAX, text);
+        when_format_span(ns < 0x1p63 ? (uint64_t) ns + NSEC_PER_SEC / 2 : INT64_MAX, WHEN_ROUGH,
+                         text);
         return buffer_append_text(cell, text);
 }
 

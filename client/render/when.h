@@ -24,11 +24,12 @@ typedef enum WhenForm {
 
 /* A local time, with the zone that holds then. */
 void when_format(uint64_t realtime_ns, WhenForm form, char ret_text[static WHEN_CHARS]);
-/* "8s", "5min 3s", "2h 5min", "3d 2h": from @then to @now; "0s" if @then is not earlier. */
-void when_format_age(uint64_t then_realtime_ns, uint64_t now_realtime_ns,
-                     char ret_text[static WHEN_CHARS]);
-/* "8.250s", "5min 3.250s", "2h 5min 3s", "3d 2h 5min". */
-void when_format_span(uint64_t span_ns, char ret_text[static WHEN_CHARS]);
+typedef enum WhenPrecision {
+        WHEN_ROUGH, /* "8s", "5min 3s", "2h 5min", "3d 2h" */
+        WHEN_EXACT, /* "8.250s", "5min 3.250s", "2h 5min 3s", "3d 2h 5min" */
+} WhenPrecision;
+
+void when_format_span(uint64_t span_ns, WhenPrecision precision, char ret_text[static WHEN_CHARS]);
 
 /*
  * YYYY-MM-DD[ HH:MM[:SS]] in local time, today, yesterday, now, or an amount before now: -5min,

@@ -118,26 +118,14 @@ int group_view_refuse_side_columns(const Options *options) {
         return take_interval_columns(options->columns, &columns);
 }
 
-/* Refuses a list that no answer could have, before the call is made. */
-static int check_columns(const char *list, ReportKind asked, bool *ret_spread) {
-        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES], other[GROUP_COLUMNS_COMPLAINT_BYTES];
-        /* Two snapshots may turn out to be the ends of an interval. */
-        bool may_be_interval = asked == REPORT_PAIR;
-        GroupColumns columns, of_interval;
-        bool possible = group_columns_parse(list, asked, &columns, complaint) == 0;
-
-        *ret_spread = possible && group_columns_want_spread(&columns);
-        if (may_be_interval &&
-            group_columns_parse(list, REPORT_INTERVAL, &of_interval, other) == 0) {
-                possible = true;
-                *ret_spread = *ret_spread || group_columns_want_spread(&of_interval);
-        }
-        return possible ? 0 : complain(STATUS_USAGE, "%s", complaint);
-}
-
 int group_view_new(const GroupForm *form, GroupView **ret) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         char complaint[ACCOUNT_COLUMNS_COMPLAINT_BYTES];
+        char unknown[GROUP_COLUMNS_COMPLAINT_BYTES], other[GROUP_COLUMNS_COMPLAINT_BYTES];
+        /* Two snapshots may turn out to be the ends of an interval. */
+        const ReportKind kinds[] = { form->kind, REPORT_INTERVAL };
+        size_t n_kinds = form->kind == REPORT_PAIR ? 2 : 1;
+        bool is_possible = false;
         Session *session = form->session;
         const Options *options = session->options;
         const View *wanted = &options->view;
@@ -170,10 +158,18 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
         if (options->columns && account_columns_parse(options->columns, &view->form.accounts,
                                                       complaint) == ACCOUNT_COLUMNS_E_INVALID)
                 return complain(STATUS_USAGE, "%s", complaint);
-        if (view->form.accounts.n == 0)
-                r = check_columns(options->columns, form->kind, &view->wants_spread);
-        if (r != 0)
-                return r;
+        /* A list that no answer could have is refused before the call is made. */
+        for (size_t i = 0; view->form.accounts.n == 0 && i < n_kinds; i++) {
+                GroupColumns columns;
+
+                if (group_columns_parse(options->columns, kinds[i], &columns,
+                                        i == 0 ? unknown : other) != 0)
+                        continue;
+                is_possible = true;
+                view->wants_spread = view->wants_spread || columns.want_spread;
+        }
+        if (view->form.accounts.n == 0 && !is_possible)
+                return complain(STATUS_USAGE, "%s", unknown);
         new = form->stream                      ? sink_rows_new
               : form->metrics                   ? sink_metrics_new
               : session->json != JSON_STYLE_OFF ? sink_json_new
@@ -182,6 +178,7 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
                 session->is_machine = true;
         else if (session->json == JSON_STYLE_OFF)
                 session->is_machine = forms[view->format].is_machine;
+        session->is_chatty = session->is_chatty && !session->is_machine;
         r = new (&view->form, &view->sink);
         if (r < 0)
                 return complain_errno(r, "prepare the output");

@@ -20,6 +20,7 @@
 #include "wire/limits.h"
 
 void session_init(Session *session, const Options *options) {
+        const char *path = getenv("CTPROF_SOCKET");
         JsonWish wish = options->json;
 
         *session = (Session){ .options = options, .connected_fd = -EBADF };
@@ -30,6 +31,10 @@ void session_init(Session *session, const Options *options) {
                         : wish == JSON_WISH_SHORT ? JSON_STYLE_SHORT
                                                   : JSON_STYLE_OFF;
         session->is_machine = session->json != JSON_STYLE_OFF;
+        session->is_chatty = !session->is_machine && !options_have(options, OPTION_QUIET);
+        session->socket_path = options->socket_path      ? options->socket_path
+                               : path && path[0] != '\0' ? path
+                                                         : PROFILER_SOCKET_PATH;
         session->legend =
                 options_have(options, OPTION_NO_LEGEND) ? TABLE_LEGEND_HIDDEN : TABLE_LEGEND_SHOWN;
         session->progress = (Progress){
@@ -55,10 +60,6 @@ int session_done(Session *session, int status) {
         return status;
 }
 
-bool session_is_chatty(const Session *session) {
-        return !session->is_machine && !options_have(session->options, OPTION_QUIET);
-}
-
 int session_page(Session *session) {
         int r;
 
@@ -68,14 +69,6 @@ int session_page(Session *session) {
         progress_clear(&session->progress);
         r = pager_open(&session->pager, &session->terminal, session->left_status);
         return r < 0 ? complain_errno(r, "start the pager") : 0;
-}
-
-const char *session_socket_path(const Options *options) {
-        const char *path = getenv("CTPROF_SOCKET");
-
-        if (options->socket_path)
-                return options->socket_path;
-        return path && path[0] != '\0' ? path : PROFILER_SOCKET_PATH;
 }
 
 /* the spool of a private ctprofd */
@@ -297,8 +290,7 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         char complaint[CONNECTION_COMPLAINT_BYTES];
         const char *why = complaint;
         Exchange exchange = { session, verb_on_reply, userdata, call->is_about_files, 0 };
-        Endpoint endpoint = { .kind = call->endpoint,
-                              .socket_path = session_socket_path(session->options) };
+        Endpoint endpoint = { .kind = call->endpoint, .socket_path = session->socket_path };
         Request request;
         int r, status = STATUS_FAILED;
 

@@ -37,7 +37,7 @@ static int print_capture(Session *session, json_object *reply, FILE *out, const 
         const char *text;
         int r;
 
-        if (!session_is_chatty(session))
+        if (!session->is_chatty)
                 return 0;
         /* "before written to PATH: 213 threads of 98 processes in 52.301ms, 48.126KiB" */
         cell_append_text(&line, cell_member(head, "name"));

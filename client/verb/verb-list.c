@@ -29,7 +29,7 @@ static const TableColumn columns[] = {
 
 static int print_heads(Session *session, json_object *heads) {
         char zone[WHEN_CHARS] = "", other[WHEN_CHARS], header[WHEN_CHARS + sizeof("CAPTURED ()")];
-        uint64_t now_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
         TableColumn zoned[ELEMENTSOF(columns)];
         _cleanup_(table_freep) Table *table = NULL;
         TableLegend legend = session->legend;
@@ -69,7 +69,8 @@ static int print_heads(Session *session, json_object *heads) {
 
                 if (start) {
                         when_format(start_ns, in_header ? WHEN_CLOCK : WHEN_FULL, captured);
-                        when_format_age(start_ns, now_realtime_ns, age);
+                        when_format_span(now_ns > start_ns ? now_ns - start_ns : 0, WHEN_ROUGH,
+                                         age);
                 }
                 cell_append_text(table_cell(table), cell_member(head, "name"));
                 cell = table_cell(table);
@@ -129,8 +130,7 @@ int verb_list(Session *session) {
                                 fragment_json(cell_member(result, "error"), why));
         }
         /* Headers alone leave open what to do next. */
-        if (r != 0 || !session_is_chatty(session) || cell_length(heads) > 0 ||
-            cell_length(unreadable) > 0)
+        if (r != 0 || !session->is_chatty || cell_length(heads) > 0 || cell_length(unreadable) > 0)
                 return r;
         if (options_have(session->options, OPTION_SINCE) ||
             options_have(session->options, OPTION_UNTIL))

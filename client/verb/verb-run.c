@@ -64,9 +64,9 @@ static int print_account(const Run *run, FILE *file) {
         _cleanup_(buffer_done) Buffer line = {};
 
         append_words(run, &line);
-        when_format_span(run->result.elapsed_ns, elapsed);
-        when_format_span(clock_timeval_ns(usage->ru_utime), user);
-        when_format_span(clock_timeval_ns(usage->ru_stime), system);
+        when_format_span(run->result.elapsed_ns, WHEN_EXACT, elapsed);
+        when_format_span(clock_timeval_ns(usage->ru_utime), WHEN_EXACT, user);
+        when_format_span(clock_timeval_ns(usage->ru_stime), WHEN_EXACT, system);
         buffer_append_format(&line, ": %s %d, %s elapsed, %s user, %s system",
                              run->result.signalled ? "signal" : "exit", run->result.code, elapsed,
                              user, system);

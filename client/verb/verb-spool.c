@@ -106,7 +106,7 @@ int verb_remove(Session *session) {
                 return r;
         if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
-        for (size_t i = 0; session_is_chatty(session) && i < n_words; i++)
+        for (size_t i = 0; session->is_chatty && i < n_words; i++)
                 (void) printf("removed %s\n", names[i].text);
         return STATUS_DONE;
 }
@@ -139,7 +139,7 @@ int verb_rename(Session *session) {
                 return r;
         if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
-        if (session_is_chatty(session))
+        if (session->is_chatty)
                 (void) printf("renamed %s to %s\n", name.text, words[1]);
         return STATUS_DONE;
 }
@@ -183,7 +183,7 @@ int verb_import(Session *session) {
         if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
         heads = cell_member(reply, "snapshots");
-        for (size_t i = 0; session_is_chatty(session) && i < cell_length(heads); i++) {
+        for (size_t i = 0; session->is_chatty && i < cell_length(heads); i++) {
                 json_object *head = cell_element(heads, i);
 
                 (void) printf("imported %s: %llu threads of %llu processes\n",

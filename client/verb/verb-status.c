@@ -25,7 +25,7 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
         char uptime[WHEN_CHARS];
         int r;
 
-        when_format_span(cell_u64(daemon, "uptimeNs"), uptime);
+        when_format_span(cell_u64(daemon, "uptimeNs"), WHEN_EXACT, uptime);
         cell_append_text(&line, cell_member(daemon, "version"));
         buffer_append_format(&line, ", up %s, uid ", uptime);
         cell_append_number(&line, cell_member(daemon, "uid"), QUANTITY_LADDER_NONE);
@@ -100,10 +100,10 @@ static int print_reasons(const Lines *lines, json_object *reasons) {
                                           "has --reasons=no");
                 return lines_print_buffer(lines, "reasons", &line);
         }
-        when_format_span(for_ns, text);
+        when_format_span(for_ns, WHEN_EXACT, text);
         buffer_append_format(&line, "waits have been counted by reason for %s", text);
         if (left) {
-                when_format_span(json_object_get_uint64(left), text);
+                when_format_span(json_object_get_uint64(left), WHEN_EXACT, text);
                 buffer_append_format(&line, ", and are for %s more", text);
         } else
                 buffer_append_text(&line, ", and nothing ends that");

@@ -47,7 +47,7 @@ static int on_results(void *userdata, Connection *connection, json_object *param
                         json_out_value(&verification->json, result);
                         continue;
                 }
-                if (ok && !session_is_chatty(verification->session))
+                if (ok && !verification->session->is_chatty)
                         continue;
                 /* "NAME: ok", "NAME: damaged at byte 512: REASON" */
                 cell_append_text(&line, cell_member(result, "name"));
@@ -78,7 +78,7 @@ static int call_verify(Verification *verification, const Reference *reference) {
         json_write_array(writer);
         if (reference) {
                 reference_address_call(reference, &call);
-                reference_write_json(writer, reference, 0);
+                reference_write_json(writer, reference);
         }
         json_write_end(writer);
         return session_call(verification->session, &call, on_results, verification);

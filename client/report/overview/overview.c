@@ -68,7 +68,7 @@ static void print_totals_line(const Lines *lines, json_object *reply) {
         char span[WHEN_CHARS];
 
         if (elapsed) {
-                when_format_span(json_object_get_uint64(elapsed), span);
+                when_format_span(json_object_get_uint64(elapsed), WHEN_EXACT, span);
                 lines_format(lines, "totals",
                              "of whole lives, which differ in length; captured %s apart", span);
                 return;
@@ -147,7 +147,7 @@ static int print_set(const Lines *lines, const char *label, json_object *heads) 
                 buffer_append_format(&line, ", %s", when);
         }
         if (from && to && first != last) {
-                when_format_span(to_ns > from_ns ? to_ns - from_ns : 0, span);
+                when_format_span(to_ns > from_ns ? to_ns - from_ns : 0, WHEN_EXACT, span);
                 buffer_append_format(&line, " over %s", span);
         }
         append_distinct(&line, heads, "hostName", "hosts");
@@ -384,7 +384,7 @@ static int print_interval_line(const Lines *lines, const char *label, json_objec
         buffer_append_text(&line, "..");
         cell_append_text(&line, cell_member(after, "name"));
         if (elapsed && start) {
-                when_format_span(json_object_get_uint64(elapsed), span);
+                when_format_span(json_object_get_uint64(elapsed), WHEN_EXACT, span);
                 when_format(json_object_get_uint64(start), WHEN_FULL, when);
                 buffer_append_format(&line, ": %s from %s", span, when);
         }
@@ -492,29 +492,24 @@ static int print_waits(const Lines *lines, json_object *reply, const HostSide si
         return n > 0 ? lines_print_buffer(verbose ? lines : &few, "waits", &line) : 0;
 }
 
-/* One interval of the lines; where there are two, labels end in its letter. */
+/* What a line of a column says; where there are two columns, its label ends in the letter. */
+enum { LINE_ENDED, LINE_LIMITED, LINE_BUT, _LINE_MAX };
+
 typedef struct Column {
-        const char *letter; /* NULL: it is the only one */
+        char labels[_LINE_MAX][LABEL_CHARS];
         json_object *interval, *lives, *limited, *but;
         HostSide side;
 } Column;
 
-/* Writes "limited", or "limited B" if there are two. */
-static const char *label_of(const char *name, const Column *column, char ret[static LABEL_CHARS]) {
-        (void) snprintf(ret, LABEL_CHARS, "%s%s%s", name, column->letter ? " " : "",
-                        column->letter ? column->letter : "");
-        return ret;
-}
-
 static int print_columns(const Lines *lines, const ReportSetting *setting, json_object *reply,
                          bool verbose) {
         static const char *const members[] = { "host", "coverage", "limited", "but" };
+        static const char *const words[_LINE_MAX] = { "ended", "limited", "but" };
         size_t n = setting->n_columns, n_limited = 0;
         bool has_room = lines->max_lines == 0 || lines->max_lines > BUT_LINES;
         size_t n_sentences = verbose ? SIZE_MAX : has_room ? BUT_SENTENCES : 1;
         Column columns[2] = {};
         HostSide sides[2] = {};
-        char label[LABEL_CHARS];
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++) {
@@ -529,7 +524,6 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
                                 values[k] = cell_member(values[k], setting->sides[i]);
                 }
                 *column = (Column){
-                        .letter = n == 1 ? NULL : setting->words[i],
                         .interval = interval,
                         .lives = cell_member(interval, "lives"),
                         .limited = values[2],
@@ -538,10 +532,13 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
                                   .coverage = values[1],
                                   .elapsed_ns = elapsed_ns > 0 ? (double) elapsed_ns : NAN },
                 };
+                for (size_t k = 0; k < _LINE_MAX; k++)
+                        (void) snprintf(column->labels[k], LABEL_CHARS, "%s%s%s", words[k],
+                                        n > 1 ? " " : "", n > 1 ? setting->words[i] : "");
                 sides[i] = column->side;
                 n_limited += cell_length(column->limited) > 0;
-                r = print_interval_line(lines, column->letter ? column->letter : "interval",
-                                        column->interval, column->side.coverage,
+                r = print_interval_line(lines, n > 1 ? setting->words[i] : "interval", interval,
+                                        column->side.coverage,
                                         i > 0 ? cell_member(columns[0].interval, "before") : NULL);
         }
         if (r == 0)
@@ -569,7 +566,7 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
                                              (unsigned long long) n_ended);
                 buffer_append_text(&line, by_name ? "is in no group: " : "is not included: ");
                 cell_append_text(&line, reason);
-                r = lines_print_buffer(lines, label_of("ended", &columns[i], label), &line);
+                r = lines_print_buffer(lines, columns[i].labels[LINE_ENDED], &line);
         }
         /* Threads may have lost their names; groups of shortened names have their work. */
         for (size_t i = 0; r == 0 && i < n; i++) {
@@ -579,17 +576,16 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
                 if (!reason)
                         continue;
                 cell_append_text(&line, reason);
-                r = lines_print_buffer(lines, label_of("ended", &columns[i], label), &line);
+                r = lines_print_buffer(lines, columns[i].labels[LINE_ENDED], &line);
         }
         for (size_t i = 0; r == 0 && i < n; i++)
-                r = print_limited(lines, label_of("limited", &columns[i], label),
-                                  columns[i].limited,
+                r = print_limited(lines, columns[i].labels[LINE_LIMITED], columns[i].limited,
                                   verbose ? 0 : LIMITED_LINES / MAX_OF(n_limited, (size_t) 1));
         if (r == 0 && n == 2)
                 r = print_waits(lines, reply, sides, verbose);
         /* A sentence that is true of both is said of the last one. */
         for (size_t i = n; r == 0 && i-- > 0;)
-                r = print_but(lines, label_of("but", &columns[i], label), columns[i].but,
+                r = print_but(lines, columns[i].labels[LINE_BUT], columns[i].but,
                               i + 1 < n ? columns[i + 1].but : NULL, &n_sentences);
         return r;
 }

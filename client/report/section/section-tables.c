@@ -14,32 +14,12 @@
 #define NAME_SHRUNK 12
 #define LARGE_PERCENT 50
 
-int section_tables_new(const Session *session, ReportKind kind, json_object *reply,
-                       SectionTables **ret) {
-        SectionTables *tables = malloc(sizeof(*tables));
-
-        if (!tables)
-                return -ENOMEM;
-        *tables = (SectionTables){
-                .session = session,
-                .is_pair = report_settings[kind].n_lists > 1,
-                .reply = reply,
-                .raw = options_have(session->options, OPTION_RAW),
-        };
-        *ret = tables;
-        return 0;
-}
-
-SectionTables *section_tables_free(SectionTables *tables) {
-        if (!tables)
-                return NULL;
+void section_tables_done(SectionTables *tables) {
         for (size_t i = 0; i < tables->n_kept; i++)
                 (void) json_object_put(tables->kept[i]);
         free(tables->kept);
         tables->table = table_free(tables->table);
         buffer_done(&tables->omitted);
-        free(tables);
-        return NULL;
 }
 
 static void fail(SectionTables *tables, int error) {

@@ -11,14 +11,14 @@
 
 /* The formats of --format. */
 static const struct {
-        GroupSinkNew *new;
+        const GroupSinkType *type;
         bool is_machine; /* for a program: no pager, no hints, nothing else on stdout */
         bool is_page;    /* read by people: as many groups as in a table, but all rows */
 } forms[_FORMAT_MAX] = {
-        [FORMAT_TABLE] = { .new = sink_text_new },
-        [FORMAT_CSV] = { .new = sink_rows_new, .is_machine = true },
-        [FORMAT_NDJSON] = { .new = sink_rows_new, .is_machine = true },
-        [FORMAT_HTML] = { .new = sink_html_new, .is_machine = true, .is_page = true },
+        [FORMAT_TABLE] = { .type = &sink_text },
+        [FORMAT_CSV] = { .type = &sink_rows, .is_machine = true },
+        [FORMAT_NDJSON] = { .type = &sink_rows, .is_machine = true },
+        [FORMAT_HTML] = { .type = &sink_html, .is_machine = true, .is_page = true },
 };
 
 /* An answer comes in stages, of which each list is one: STAGE_LISTS plus its number. */
@@ -129,7 +129,7 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
         Session *session = form->session;
         const Options *options = session->options;
         const View *wanted = &options->view;
-        GroupSinkNew *new;
+        const GroupSinkType *type;
         int r = 0;
 
         view = malloc(sizeof(*view));
@@ -170,18 +170,19 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
         }
         if (view->form.accounts.n == 0 && !is_possible)
                 return complain(STATUS_USAGE, "%s", unknown);
-        new = form->stream                      ? sink_rows_new
-              : form->metrics                   ? sink_metrics_new
-              : session->json != JSON_STYLE_OFF ? sink_json_new
-                                                : forms[view->format].new;
+        type = form->stream                      ? &sink_rows
+               : form->metrics                   ? &sink_metrics
+               : session->json != JSON_STYLE_OFF ? &sink_json
+                                                 : forms[view->format].type;
         if (form->stream || form->metrics)
                 session->is_machine = true;
         else if (session->json == JSON_STYLE_OFF)
                 session->is_machine = forms[view->format].is_machine;
         session->is_chatty = session->is_chatty && !session->is_machine;
-        r = new (&view->form, &view->sink);
-        if (r < 0)
-                return complain_errno(r, "prepare the output");
+        view->sink = calloc(1, type->size);
+        if (!view->sink)
+                return complain_errno(-ENOMEM, "prepare the output");
+        *view->sink = (GroupSink){ type, &view->form };
         /*
          * People who ask for nothing in particular get one line a group. Rows say which differences
          * of sets are more than chance.
@@ -201,8 +202,9 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
 GroupView *group_view_free(GroupView *view) {
         if (!view)
                 return NULL;
-        if (view->sink)
-                view->sink->type->free(view->sink);
+        if (view->sink && view->sink->type->done)
+                view->sink->type->done(view->sink);
+        free(view->sink);
         free(view);
         return NULL;
 }
@@ -281,19 +283,10 @@ static int begin(GroupView *view, json_object *reply) {
         return view->sink->type->begin(view->sink, reply);
 }
 
-static int enter_stage(GroupView *view, unsigned stage) {
-        if (stage < view->stage)
-                return complain(STATUS_FAILED, "ctprofd sent its answer out of order.");
-        view->stage = stage;
-        return 0;
-}
-
 int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters,
                         bool last) {
         GroupView *view = userdata;
         const GroupSinkType *type = view->sink->type;
-        json_object *overview = cell_member(parameters, "overview");
-        json_object *sections = cell_member(parameters, "sections");
         const ReportSetting *setting;
         int r;
 
@@ -303,26 +296,27 @@ int group_view_on_reply(void *userdata, Connection *connection, json_object *par
         }
         r = view->begun ? 0 : begin(view, parameters);
         setting = &report_settings[view->form.kind];
-        if (r == 0 && cell_length(overview) > 0 && type->overview) {
-                r = enter_stage(view, STAGE_OVERVIEW);
-                if (r == 0)
-                        r = type->overview(view->sink, overview);
-        }
-        for (unsigned list = 0; r == 0 && list < setting->n_lists; list++) {
-                json_object *groups = cell_member(parameters, setting->lists[list]);
+        for (unsigned stage = 0; r == 0 && stage <= STAGE_SECTIONS; stage++) {
+                unsigned list = stage - STAGE_LISTS;
+                json_object *part = NULL;
 
-                if (cell_length(groups) == 0)
+                if (stage == STAGE_OVERVIEW && type->overview)
+                        part = cell_member(parameters, "overview");
+                else if (stage == STAGE_SECTIONS && setting->has_sections && type->sections)
+                        part = cell_member(parameters, "sections");
+                else if (list < setting->n_lists)
+                        part = cell_member(parameters, setting->lists[list]);
+                if (stage == STAGE_SECTIONS ? !json_object_is_type(part, json_type_object)
+                                            : cell_length(part) == 0)
                         continue;
-                r = enter_stage(view, STAGE_LISTS + list);
-                if (r == 0)
-                        r = type->groups(view->sink, (GroupList) list, groups);
+                if (stage < view->stage)
+                        return complain(STATUS_FAILED, "ctprofd sent its answer out of order.");
+                view->stage = stage;
+                r = stage == STAGE_OVERVIEW   ? type->overview(view->sink, part)
+                    : stage == STAGE_SECTIONS ? type->sections(view->sink, part)
+                                              : type->groups(view->sink, (GroupList) list, part);
         }
-        if (r == 0 && setting->has_sections && json_object_is_type(sections, json_type_object)) {
-                r = enter_stage(view, STAGE_SECTIONS);
-                if (r == 0)
-                        r = type->sections(view->sink, sections);
-        }
-        if (r == 0 && last)
+        if (r == 0 && last && type->end)
                 r = type->end(view->sink, parameters);
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;
 }

@@ -2,7 +2,6 @@
 #include "report/sink.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "html/html-page.h"
 
@@ -19,11 +18,16 @@ static int begin(GroupSink *sink, json_object *reply) {
                 .raw = options_have(options, OPTION_RAW),
                 .all_rows = options_have(options, OPTION_ALL_ROWS),
         };
-        HtmlPage *page = ((SinkHtml *) sink)->page;
+        SinkHtml *html = (SinkHtml *) sink;
         Lines lines = { .terminal = &none };
+        HtmlPage *page;
         JsonOut *info;
         int r;
 
+        r = html_page_new(stdout, &html->page);
+        if (r < 0)
+                return r;
+        page = html->page;
         r = html_page_begin(page, &settings);
         if (r < 0)
                 return r;
@@ -59,30 +63,15 @@ static int end(GroupSink *sink, json_object *reply) {
         return html_page_end(((SinkHtml *) sink)->page, reply);
 }
 
-static void free_sink(GroupSink *sink) {
+static void done(GroupSink *sink) {
         SinkHtml *html = (SinkHtml *) sink;
 
         html->page = html_page_free(html->page);
-        free(html);
 }
 
-int sink_html_new(const GroupForm *form, GroupSink **ret) {
-        static const GroupSinkType type = { .begin = begin,
-                                            .groups = add_groups,
-                                            .sections = add_sections,
-                                            .end = end,
-                                            .free = free_sink };
-        SinkHtml *html = malloc(sizeof(*html));
-        int r;
-
-        if (!html)
-                return -ENOMEM;
-        *html = (SinkHtml){ .sink = { &type, form } };
-        r = html_page_new(stdout, &html->page);
-        if (r < 0) {
-                free(html);
-                return r;
-        }
-        *ret = &html->sink;
-        return 0;
-}
+const GroupSinkType sink_html = { .size = sizeof(SinkHtml),
+                                  .begin = begin,
+                                  .groups = add_groups,
+                                  .sections = add_sections,
+                                  .end = end,
+                                  .done = done };

@@ -619,7 +619,7 @@ static int end(GroupSink *sink, json_object *reply) {
         return r < 0 ? r : print_hints(text, reply, stdout);
 }
 
-static void free_sink(GroupSink *sink) {
+static void done(GroupSink *sink) {
         SinkText *text = (SinkText *) sink;
 
         (void) json_object_put(text->first);
@@ -634,21 +634,12 @@ static void free_sink(GroupSink *sink) {
         for (size_t i = 0; i < 2; i++)
                 for (size_t k = 0; k < text->only[i].n_kept; k++)
                         (void) json_object_put(text->only[i].groups[k]);
-        free(text);
 }
 
-int sink_text_new(const GroupForm *form, GroupSink **ret) {
-        static const GroupSinkType type = { .begin = begin,
-                                            .overview = add_accounts,
-                                            .groups = add_groups,
-                                            .sections = add_sections,
-                                            .end = end,
-                                            .free = free_sink };
-        SinkText *text = malloc(sizeof(*text));
-
-        if (!text)
-                return -ENOMEM;
-        *text = (SinkText){ .sink = { &type, form } };
-        *ret = &text->sink;
-        return 0;
-}
+const GroupSinkType sink_text = { .size = sizeof(SinkText),
+                                  .begin = begin,
+                                  .overview = add_accounts,
+                                  .groups = add_groups,
+                                  .sections = add_sections,
+                                  .end = end,
+                                  .done = done };

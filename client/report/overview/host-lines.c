@@ -51,38 +51,6 @@ typedef struct Item {
         double scale; /* from the figure to what is written */
 } Item;
 
-static double measure(const HostSide *side, const Item *item) {
-        json_object *object = item->object ? cell_member(side->host, item->object) : side->host;
-        double cpus = amount_of(side->host, "cpus"), share, other;
-
-        switch (item->measure) {
-        case MEASURE_LEVEL:
-                return amount_of(object, item->key);
-        case MEASURE_RATIO:
-                other = amount_of(object, item->other);
-                return other > 0 ? amount_of(object, item->key) / other : NAN;
-        case MEASURE_RATE:
-                return amount_of(object, item->key) / (side->elapsed_ns / NSEC_PER_SEC);
-        case MEASURE_TIME:
-                return amount_of(object, item->key) / side->elapsed_ns;
-        case MEASURE_PRESSURE:
-                object = cell_member(cell_member(side->host, "pressure"), item->object);
-                share = amount_of(object, item->key) / side->elapsed_ns;
-                /*
-                 * The files of pressure are read after the threads, the second ones later than the
-                 * first ones on a host that has got busier, so that a share of the time between the
-                 * beginnings can be above one.
-                 */
-                return share > 1 ? 1 : share;
-        case MEASURE_CPUS:
-                share = amount_of(object, item->key) / side->elapsed_ns;
-                if (item->other)
-                        share += amount_of(object, item->other) / side->elapsed_ns;
-                return cpus > 0 ? share / cpus : NAN;
-        }
-        return NAN;
-}
-
 /* Appends "FROM → TO", or once what both read. */
 static void append_change(Buffer *line, int (*append)(Buffer *line, double value), double from,
                           double to) {
@@ -102,8 +70,46 @@ static void append_item(Buffer *line, const Item *item, const HostSide sides[], 
         bool stands_out = false;
 
         for (size_t i = 0; i < n_sides; i++) {
-                values[i] = measure(&sides[i], item);
-                stands_out = stands_out || values[i] >= item->least;
+                json_object *host = sides[i].host, *object = host;
+                double cpus = amount_of(host, "cpus"), elapsed_ns = sides[i].elapsed_ns;
+                double value, other;
+
+                if (item->measure == MEASURE_PRESSURE)
+                        object = cell_member(host, "pressure");
+                if (item->object)
+                        object = cell_member(object, item->object);
+                value = amount_of(object, item->key);
+                switch (item->measure) {
+                case MEASURE_LEVEL:
+                        break;
+                case MEASURE_RATIO:
+                        other = amount_of(object, item->other);
+                        value = other > 0 ? value / other : NAN;
+                        break;
+                case MEASURE_RATE:
+                        value /= elapsed_ns / NSEC_PER_SEC;
+                        break;
+                case MEASURE_TIME:
+                        value /= elapsed_ns;
+                        break;
+                case MEASURE_PRESSURE:
+                        value /= elapsed_ns;
+                        /*
+                         * The files of pressure are read after the threads, the second ones later
+                         * than the first ones on a host that has got busier, so that a share of the
+                         * time between the beginnings can be above one.
+                         */
+                        value = value > 1 ? 1 : value;
+                        break;
+                case MEASURE_CPUS:
+                        value /= elapsed_ns;
+                        if (item->other)
+                                value += amount_of(object, item->other) / elapsed_ns;
+                        value = cpus > 0 ? value / cpus : NAN;
+                        break;
+                }
+                values[i] = value;
+                stands_out = stands_out || value >= item->least;
         }
         if (!stands_out)
                 return;

@@ -69,18 +69,19 @@ static const char *string_of(json_object *object, const char *key) {
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
-/* True for versions that read no allocator counters: each file says so, which is no news. */
-static bool is_expected(json_object *source) {
-        return strcmp(string_of(source, "name"), "jemalloc") == 0 &&
-               strcmp(string_of(source, "reason"),
-                      "this version does not read allocator counters") == 0;
-}
+typedef enum Quality { QUALITY_WHOLE, QUALITY_EXPECTED, QUALITY_IMPERFECT } Quality;
 
-static bool is_imperfect(json_object *source) {
+/* Versions that read no allocator counters are expected: each file says so, which is no news. */
+static Quality quality_of(json_object *source) {
         const char *state = string_of(source, "state");
 
-        return !is_expected(source) &&
-               (strcmp(state, "partial") == 0 || strcmp(state, "unavailable") == 0);
+        if (strcmp(string_of(source, "name"), "jemalloc") == 0 &&
+            strcmp(string_of(source, "reason"), "this version does not read allocator counters") ==
+                    0)
+                return QUALITY_EXPECTED;
+        return strcmp(state, "partial") == 0 || strcmp(state, "unavailable") == 0
+                       ? QUALITY_IMPERFECT
+                       : QUALITY_WHOLE;
 }
 
 /* Returns the kinds of failures that occurred, a bit for each. */
@@ -297,7 +298,7 @@ static int tell_sources(Report *report, json_object *const *sources, bool is_eve
         int r = 0;
 
         for (size_t i = 0; i < n; i++)
-                left[i] = is_imperfect(sources[i]) ? sources[i] : NULL;
+                left[i] = quality_of(sources[i]) == QUALITY_IMPERFECT ? sources[i] : NULL;
         for (size_t i = 0; r == 0 && i < n; i++) {
                 json_object *first = left[i];
                 Finding finding = { .missing = report->missing,
@@ -418,8 +419,10 @@ int missing_print(const Lines *lines, const Missing *missing) {
                 for (size_t k = 0; is_uniform && k < cell_length(sources); k++) {
                         json_object *source = cell_element(sources, k);
 
-                        is_uniform = is_expected(source) ||
-                                     (is_imperfect(source) && is_alike(source, first, true));
+                        Quality quality = quality_of(source);
+
+                        is_uniform = quality == QUALITY_EXPECTED || (quality == QUALITY_IMPERFECT &&
+                                                                     is_alike(source, first, true));
                 }
                 firsts[i] = is_uniform ? first : NULL;
                 sides[i] = is_uniform ? NULL : sources;

@@ -17,7 +17,6 @@
 #include "report/overview/overview.h"
 #include "report/section/section-row.h"
 #include "report/section/section-tables.h"
-#include "wire/message-object.h"
 
 /* Lines of a first screen that are no groups: blank ones, headers, hints, and the next prompt. */
 #define OTHER_LINES 5
@@ -205,82 +204,37 @@ static int end_overview(SinkText *text) {
         return r;
 }
 
-/* the overview of sets */
-
-/* Takes @value; NULL is one that could not be made. */
-static int put(json_object *object, const char *key, json_object *value) {
-        if (value && json_object_object_add(object, key, value) == 0)
-                return 0;
-        (void) json_object_put(value);
-        return -ENOMEM;
-}
-
-/* Adds the members of @from but those in @but; both have them then. */
-static int share_members(json_object *object, json_object *from, const char *const but[],
-                         size_t n) {
-        json_object_iter member;
-        int r = 0;
-
-        if (!json_object_is_type(from, json_type_object))
-                return 0;
-        json_object_object_foreachC(from, member) {
-                bool is_left_out = !member.val;
-
-                for (size_t i = 0; i < n; i++)
-                        is_left_out = is_left_out || strcmp(member.key, but[i]) == 0;
-                if (r == 0 && !is_left_out)
-                        r = put(object, member.key, json_object_get(member.val));
-        }
-        return r;
-}
-
-/* Adds an Account of the rates of a side, which are those of a second; null without any. */
-static int add_median(json_object *accounts, json_object *rates, json_object *threads) {
-        json_object *account = rates ? json_object_new_object() : NULL;
-        double n = json_object_get_double(threads);
-        int r = !rates || account ? 0 : -ENOMEM;
-
-        if (r == 0 && rates)
-                r = share_members(account, rates, NULL, 0);
-        if (r == 0 && rates)
-                r = put(account, "threads",
-                        json_object_new_int64(n >= 0 && n < 0x1p53 ? (int64_t) (n + 0.5) : 0));
-        if (r == 0 && rates)
-                r = put(account, "elapsedNs", json_object_new_int64(NSEC_PER_SEC));
-        if (r == 0 && json_object_array_add(accounts, account) == 0)
-                return 0;
-        (void) json_object_put(account);
-        return -ENOMEM;
-}
-
-/* Adds a SetGroup to the overview as the OverviewRow that other kinds have of a group. */
+/*
+ * Adds a SetGroup to the overview, after it was given the members that an OverviewRow of other kinds
+ * has: its rates are those of a second, and so the accounts of its sides; null without any.
+ */
 static int add_set_account(SinkText *text, json_object *group) {
-        static const char *const but[] = { "rates", "metrics", "derived", "threadsBefore",
-                                           "threadsAfter" };
-        json_object *rates = cell_member(group, "rates");
-        json_object *before = cell_member(rates, "before"), *after = cell_member(rates, "after");
-        _cleanup_(message_object_freep) json_object *row = NULL;
-        json_object *accounts;
-        int r;
+        static const char *const sides[] = { "before", "after" };
+        static const char *const numbers[] = { "threadsBefore", "threadsAfter" };
+        json_object *rates = cell_member(group, "rates"), *accounts = json_object_new_array();
+        json_object *of_side[2] = { cell_member(rates, sides[0]), cell_member(rates, sides[1]) };
+        int r = accounts ? json_object_object_add(group, "accounts", accounts) : -1;
 
-        if (!before && !after) /* a daemon that tells no rates */
-                return 0;
-        row = json_object_new_object();
-        accounts = row ? json_object_new_array() : NULL;
-        if (!row || put(row, "accounts", accounts) < 0)
-                return -ENOMEM;
-        r = share_members(row, group, but, ELEMENTSOF(but));
-        if (r == 0)
-                r = add_median(accounts, before, cell_member(group, "threadsBefore"));
-        if (r == 0)
-                r = add_median(accounts, after, cell_member(group, "threadsAfter"));
-        if (r == 0 && (!before || !after))
-                r = put(row, "only", json_object_new_string(before ? "before" : "after"));
-        if (r == 0) {
-                text->has_overview = true;
-                account_table_add(text->accounts, row, false);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(sides); i++) {
+                double n = json_object_get_double(cell_member(group, numbers[i]));
+                int64_t n_threads = n >= 0 && n < 0x1p53 ? (int64_t) (n + 0.5) : 0;
+
+                if (of_side[i])
+                        r = json_object_object_add(of_side[i], "threads",
+                                                   json_object_new_int64(n_threads));
+                else if (of_side[1 - i])
+                        r = json_object_object_add(group, "only",
+                                                   json_object_new_string(sides[1 - i]));
+                if (r == 0)
+                        r = json_object_array_add(accounts, json_object_get(of_side[i]));
         }
-        return r;
+        if (r != 0)
+                return -ENOMEM;
+        if (of_side[0] || of_side[1]) { /* else a daemon that tells no rates */
+                text->has_overview = true;
+                account_table_add(text->accounts, group, false);
+        }
+        return 0;
 }
 
 /* groups */

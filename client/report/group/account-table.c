@@ -55,9 +55,12 @@ int account_table_new(const Session *session, ReportKind kind, const AccountColu
                 .has_idle = session->options->view.n_filter > 0 ||
                             options_have(session->options, OPTION_ALL_ROWS),
         };
-        for (size_t i = 0; i < n_timed; i++)
-                table->style.elapsed_ns[i] = cell_u64(
-                        n_timed == 1 ? reply : cell_member(reply, setting->sides[i]), "elapsedNs");
+        for (size_t i = 0; i < n_timed; i++) {
+                json_object *column = n_timed == 1 ? reply : cell_member(reply, setting->sides[i]);
+
+                table->style.elapsed_ns[i] =
+                        setting->of_medians ? NSEC_PER_SEC : cell_u64(column, "elapsedNs");
+        }
         table->n_columns = all ? n_all : chosen->n;
         for (size_t i = 0; i < table->n_columns; i++) {
                 table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];

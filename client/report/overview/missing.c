@@ -104,18 +104,31 @@ static bool is_alike(json_object *a, json_object *b, bool verbose) {
                                          json_object_get_boolean(cell_member(b, "switchedOff"));
 }
 
-/* Appends "before", "before and after", "A before, A after and B before". */
-static void append_sides(Buffer *text, const Finding *finding) {
+/*
+ * Appends "io", "every source", and the sides that lack it: " before", " (before and after)", with
+ * brackets also where all of them do.
+ */
+static void append_subject(Buffer *text, const Finding *finding, bool in_brackets) {
+        const Missing *missing = finding->missing;
+        bool has_sides = in_brackets ? missing->n_sides > 1 : finding->n_sources < missing->n_sides;
         size_t n_done = 0;
 
-        for (size_t i = 0; i < finding->missing->n_sides; i++) {
+        if (finding->is_every)
+                buffer_append_text(text, "every source");
+        else
+                cell_append_text(text, cell_member(finding->first, "name"));
+        if (has_sides)
+                buffer_append_text(text, in_brackets ? " (" : " ");
+        for (size_t i = 0; has_sides && i < missing->n_sides; i++) {
                 if (!finding->sources[i])
                         continue;
                 if (n_done > 0)
                         buffer_append_text(text, n_done + 1 == finding->n_sources ? " and " : ", ");
-                buffer_append_text(text, finding->missing->sides[i].label);
+                buffer_append_text(text, missing->sides[i].label);
                 n_done++;
         }
+        if (has_sides && in_brackets)
+                buffer_append_byte(text, ')');
 }
 
 /* one line for everything, with as many entries as fit */
@@ -193,14 +206,7 @@ static void add_entry(Entries *entries, const Finding *finding, unsigned long lo
         entries->is_short = entries->is_short || !finding->is_every;
         if (entries->n > 0)
                 buffer_append_text(text, "; ");
-        if (finding->is_every)
-                buffer_append_text(text, "every source");
-        else
-                cell_append_text(text, cell_member(finding->first, "name"));
-        if (finding->n_sources < finding->missing->n_sides) {
-                buffer_append_byte(text, ' ');
-                append_sides(text, finding);
-        }
+        append_subject(text, finding, false);
         buffer_append_text(text, ": ");
         if (n_implausible > 0) {
                 buffer_append_format(text, "%llu value%s implausible", n_implausible,
@@ -259,20 +265,11 @@ static int fit_entries(const Lines *lines, const Entries *entries, const char *w
 /* Prints "smaps_rollup (before), partial: REASON", "every source (before): REASON". */
 static int print_sentence(const Lines *lines, const Finding *finding) {
         json_object *source = finding->first, *reason = cell_member(source, "reason");
-        bool has_sides = finding->missing->n_sides > 1;
         _cleanup_(buffer_done) Buffer line = {};
 
-        if (finding->is_every)
-                buffer_append_text(&line, "every source");
-        else
-                cell_append_text(&line, cell_member(source, "name"));
-        if (has_sides) {
-                buffer_append_text(&line, " (");
-                append_sides(&line, finding);
-                buffer_append_byte(&line, ')');
-        }
+        append_subject(&line, finding, true);
         if (!finding->is_every) {
-                buffer_append_text(&line, has_sides ? ", " : " ");
+                buffer_append_text(&line, finding->missing->n_sides > 1 ? ", " : " ");
                 cell_append_text(&line, cell_member(source, "state"));
         }
         if (reason) {
@@ -350,12 +347,7 @@ static int tell_implausible(Report *report, json_object *const *sources) {
                         add_entry(&report->entries, &finding, n);
                         continue;
                 }
-                cell_append_text(&line, cell_member(sources[i], "name"));
-                if (report->missing->n_sides > 1) {
-                        buffer_append_text(&line, " (");
-                        append_sides(&line, &finding);
-                        buffer_append_byte(&line, ')');
-                }
+                append_subject(&line, &finding, true);
                 buffer_append_format(&line,
                                      ", %llu value%s left out as implausible: more than the age of "
                                      "the thread or the interval allows",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "render/cell.h"
 #include "render/printable.h"
 #include "render/table.h"
@@ -304,21 +305,6 @@ static void add_stats(SectionTables *tables, const SectionRow *row) {
         table_end_row(tables->table, 0);
 }
 
-static void keep_row(SectionTables *tables, json_object *row) {
-        if (tables->n_kept == tables->n_allocated) {
-                size_t n = tables->n_allocated > 0 ? 2 * tables->n_allocated : 64;
-                json_object **kept = reallocarray(tables->kept, n, sizeof(*kept));
-
-                if (!kept) {
-                        fail(tables, -ENOMEM);
-                        return;
-                }
-                tables->kept = kept;
-                tables->n_allocated = n;
-        }
-        tables->kept[tables->n_kept++] = json_object_get(row);
-}
-
 typedef struct LimitTable {
         const char *heading;
         size_t n;
@@ -463,9 +449,12 @@ int section_tables_add(SectionTables *tables, json_object *part) {
                                 add_pressure(tables, id, &row);
                         else if (id == SECTION_CGROUP_STATS && !tables->is_pair)
                                 add_stats(tables, &row);
-                        else if (id == SECTION_CGROUP_LIMITS && !tables->is_pair)
-                                keep_row(tables, json);
-                        else
+                        else if (id == SECTION_CGROUP_LIMITS && !tables->is_pair) {
+                                fail(tables, ARRAY_RESERVE(tables->kept, tables->n_allocated,
+                                                           tables->n_kept + 1));
+                                if (tables->error == 0)
+                                        tables->kept[tables->n_kept++] = json_object_get(json);
+                        } else
                                 add_values(tables, id, &row);
                 }
         }

@@ -7,7 +7,7 @@
 
 typedef struct SinkHtml {
         GroupSink sink;
-        HtmlPage *page;
+        HtmlPage page;
 } SinkHtml;
 
 static int begin(GroupSink *sink, json_object *reply) {
@@ -18,16 +18,12 @@ static int begin(GroupSink *sink, json_object *reply) {
                 .raw = options_have(options, OPTION_RAW),
                 .all_rows = options_have(options, OPTION_ALL_ROWS),
         };
-        SinkHtml *html = (SinkHtml *) sink;
+        HtmlPage *page = &((SinkHtml *) sink)->page;
         Lines lines = { .terminal = &none };
-        HtmlPage *page;
         JsonOut *info;
         int r;
 
-        r = html_page_new(stdout, &html->page);
-        if (r < 0)
-                return r;
-        page = html->page;
+        page->out = stdout;
         r = html_page_begin(page, &settings);
         if (r < 0)
                 return r;
@@ -49,24 +45,22 @@ static int begin(GroupSink *sink, json_object *reply) {
 }
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
-        html_page_add_groups(((SinkHtml *) sink)->page,
+        html_page_add_groups(&((SinkHtml *) sink)->page,
                              report_settings[sink->form->kind].lists[list], groups);
         return 0;
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
-        html_page_add_sections(((SinkHtml *) sink)->page, part);
+        html_page_add_sections(&((SinkHtml *) sink)->page, part);
         return 0;
 }
 
 static int end(GroupSink *sink, json_object *reply) {
-        return html_page_end(((SinkHtml *) sink)->page, reply);
+        return html_page_end(&((SinkHtml *) sink)->page, reply);
 }
 
 static void done(GroupSink *sink) {
-        SinkHtml *html = (SinkHtml *) sink;
-
-        html->page = html_page_free(html->page);
+        html_page_done(&((SinkHtml *) sink)->page);
 }
 
 const GroupSinkType sink_html = { .size = sizeof(SinkHtml),

@@ -437,7 +437,7 @@ static int write_hints(const Lines *lines, const SinkText *text, json_object *re
         if (text->accounts)
                 table_omitted(text->accounts->table, &accounts);
         if (text->sink.form->rows)
-                group_table_omitted(text->table, &rows);
+                table_omitted(text->table->table, &rows);
         for (size_t i = 0; i < ELEMENTSOF(omitted); i++)
                 if (omitted[i].names->n > 0)
                         lines_format(lines, "", "no room for %.*s: %s", (int) omitted[i].names->n,

@@ -142,22 +142,6 @@ static const char *const name_members[] = {
         "rotated",  "unreadable", "oldName", "replaced",
 };
 
-/* A name is a text, or an object has it; one that is not there or null is left to the verb. */
-static const char *check_name(json_object *value, char *ret_quoted) {
-        const char *complaint;
-
-        if (json_object_is_type(value, json_type_object))
-                value = cell_member(value, "name");
-        if (!value)
-                return NULL;
-        complaint = json_object_is_type(value, json_type_string)
-                            ? snapshot_name_complaint(cell_string(value))
-                            : "is not a text";
-        if (complaint)
-                (void) quote_json(value, ret_quoted);
-        return complaint;
-}
-
 /* Takes progress out of the stream of replies, and hands the rest to the verb. */
 static int on_reply(void *userdata, Connection *connection, json_object *parameters, bool last) {
         Exchange *exchange = userdata;
@@ -172,14 +156,24 @@ static int on_reply(void *userdata, Connection *connection, json_object *paramet
                 return 0;
         }
         progress_clear(&exchange->session->progress);
-        for (size_t i = 0; !exchange->is_about_files && !bad_name && i < ELEMENTSOF(name_members);
-             i++) {
-                json_object *value = cell_member(parameters, name_members[i]);
+        for (size_t i = 0; !exchange->is_about_files && i < ELEMENTSOF(name_members); i++) {
+                json_object *member = cell_member(parameters, name_members[i]);
+                bool is_list = json_object_is_type(member, json_type_array);
 
-                if (!json_object_is_type(value, json_type_array))
-                        bad_name = check_name(value, quoted);
-                for (size_t k = 0; !bad_name && k < cell_length(value); k++)
-                        bad_name = check_name(cell_element(value, k), quoted);
+                for (size_t k = 0; !bad_name && k < (is_list ? cell_length(member) : 1); k++) {
+                        json_object *name = is_list ? cell_element(member, k) : member;
+
+                        /* A text, or an object has it; one that is null is left to the verb. */
+                        if (json_object_is_type(name, json_type_object))
+                                name = cell_member(name, "name");
+                        if (!name)
+                                continue;
+                        bad_name = json_object_is_type(name, json_type_string)
+                                           ? snapshot_name_complaint(cell_string(name))
+                                           : "is not a text";
+                        if (bad_name)
+                                (void) quote_json(name, quoted);
+                }
         }
         r = bad_name ? complain(STATUS_FAILED,
                                 "The reply of ctprofd is not used: the snapshot name %s in it %s.",

@@ -17,15 +17,6 @@
 #define NAME_COLUMNS_OF_TWO 16
 #define FIGURE_COLUMNS 80 /* that the others take with all their figures */
 
-/* Returns the place of a column in the table; n_columns: it is not there. */
-static size_t find_column(const AccountTable *table, AccountColumn id) {
-        size_t i = 0;
-
-        while (i < table->n_columns && table->ids[i] != id)
-                i++;
-        return i;
-}
-
 int account_table_new(const Session *session, ReportKind kind, const AccountColumns *chosen,
                       json_object *reply, uint64_t max_rows, FILE *out, AccountTable **ret) {
         _cleanup_(account_table_freep) AccountTable *table = malloc(sizeof(*table));
@@ -62,19 +53,22 @@ int account_table_new(const Session *session, ReportKind kind, const AccountColu
                         setting->of_medians ? NSEC_PER_SEC : cell_u64(column, "elapsedNs");
         }
         table->n_columns = all ? n_all : chosen->n;
+        for (size_t id = 0; id < _ACCOUNT_COLUMN_MAX; id++)
+                table->places[id] = table->n_columns;
         for (size_t i = 0; i < table->n_columns; i++) {
                 table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];
                 table->columns[i] = account_column(table->ids[i], setting);
+                table->places[table->ids[i]] = i;
         }
         for (size_t i = 0; i < chosen->n; i++) {
-                TableColumn *column = &table->columns[find_column(table, chosen->ids[i])];
+                TableColumn *column = &table->columns[table->places[chosen->ids[i]]];
 
                 table->style.all_rss = table->style.all_rss || chosen->ids[i] == ACCOUNT_COLUMN_RSS;
                 column->only_told = false;
                 column->omit = 0;
                 column->extra = column->idle_first = column->absent = false;
         }
-        group = find_column(table, ACCOUNT_COLUMN_GROUP);
+        group = table->places[ACCOUNT_COLUMN_GROUP];
         table->columns[group].shrink_to =
                 setting->n_columns == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
         table->columns[group].keep_end = session->options->view.axis == VIEW_AXIS_CGROUP ||
@@ -100,10 +94,10 @@ AccountTable *account_table_free(AccountTable *table) {
 void account_table_add(AccountTable *table, json_object *row, bool is_command) {
         const Terminal *terminal = &table->session->terminal;
         json_object *accounts = cell_member(row, "accounts");
-        size_t threads = find_column(table, ACCOUNT_COLUMN_THREADS);
+        size_t threads = table->places[ACCOUNT_COLUMN_THREADS];
         bool bold = cell_member(row, "only") && threads < table->n_columns;
         /* Figures leave so much for names on a terminal that is wider than the usual. */
-        size_t label_columns = table->columns[find_column(table, ACCOUNT_COLUMN_GROUP)].shrink_to;
+        size_t label_columns = table->columns[table->places[ACCOUNT_COLUMN_GROUP]].shrink_to;
 
         unsigned ranks[_ACCOUNT_COLUMN_MAX];
         unsigned last = UINT_MAX; /* the place of the last column in which nothing moved */
@@ -180,7 +174,7 @@ void account_table_add(AccountTable *table, json_object *row, bool is_command) {
 }
 
 static bool shows(const AccountTable *table, AccountColumn id) {
-        size_t column = find_column(table, id);
+        size_t column = table->places[id];
 
         return column < table->n_columns && !table_omits(table->table, column);
 }

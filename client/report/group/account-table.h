@@ -35,6 +35,7 @@ typedef struct AccountTable {
         AccountColumn ids[_ACCOUNT_COLUMN_MAX];
         TableColumn columns[_ACCOUNT_COLUMN_MAX];
         size_t n_columns;
+        size_t places[_ACCOUNT_COLUMN_MAX]; /* by id; n_columns: it is not there */
         Table *table;
         FILE *out;
         bool begun;    /* it has a row, be it of a command; else there is nothing to end */

@@ -148,21 +148,19 @@ TableColumn account_column(AccountColumn column, const ReportSetting *setting) {
 
 /* threads: "12", "12 +3 −1", "431 ended", "12→14", "9→5 ended", "4 new", "2 gone" */
 
-static unsigned long long ended_of(json_object *account) {
-        return cell_u64(account, "ended") + cell_u64(account, "bornAndEnded");
-}
-
 /*
  * Appends how many there are at the end of each. Where no thread is left at either end, the group
  * is known by those that ended.
  */
 static void append_two_counts(Buffer *cell, json_object *first, json_object *second) {
         unsigned long long a = cell_u64(first, "threads"), b = cell_u64(second, "threads");
-        bool ended = a == 0 && b == 0 && (ended_of(first) > 0 || ended_of(second) > 0);
+        unsigned long long a_ended = cell_u64(first, "ended") + cell_u64(first, "bornAndEnded");
+        unsigned long long b_ended = cell_u64(second, "ended") + cell_u64(second, "bornAndEnded");
+        bool ended = a == 0 && b == 0 && (a_ended > 0 || b_ended > 0);
 
         if (ended) {
-                a = ended_of(first);
-                b = ended_of(second);
+                a = a_ended;
+                b = b_ended;
                 buffer_append_format(cell, "%llu", a);
         } else {
                 cell_append_number(cell, cell_member(first, "threads"), QUANTITY_LADDER_NONE);
@@ -187,7 +185,9 @@ static void append_threads(Buffer *cell, json_object *row, const ReportSetting *
         bool is_short_lived = short_lived > 0 && n == 0 && born == 0 && ended == 0;
 
         if (is_new && n == 0) {
-                buffer_append_format(cell, "%llu ended", ended_of(last));
+                buffer_append_format(cell, "%llu ended",
+                                     (unsigned long long) (cell_u64(last, "ended") +
+                                                           cell_u64(last, "bornAndEnded")));
         } else if (is_new) {
                 buffer_append_format(cell, "%llu new", n);
         } else if (!is_gone && setting->n_columns == 2) {
@@ -220,11 +220,6 @@ static void append_raw(Buffer *cell, double value) {
 #define LEAST_RSS_BYTES (8.0 * 1024 * 1024) /* in an interval, or of medians in a minute */
 #define LEAST_RSS_SHARE 0.05
 
-/* Memory that grew by 5 % of itself and 8 MiB grew by much. */
-static bool is_much(double bytes, double of_bytes) {
-        return bytes >= LEAST_RSS_BYTES && bytes >= LEAST_RSS_SHARE * of_bytes;
-}
-
 /* Appends a number of bytes, or "-" for a side that is no account. */
 static void append_level(Buffer *cell, json_object *account, double bytes,
                          const AccountStyle *style) {
@@ -247,7 +242,7 @@ static void append_both(Buffer *cell, const Buffer *before, const Buffer *after)
 
 /*
  * Appends the levels at the begin and the end of a column, or at the ends of two, where they
- * changed by much; in columns that have a begin, they did inside one. A heap that grows in memory
+ * changed by much, 8 MiB and 5 % of them; in columns that have a begin, they did inside one. A heap that grows in memory
  * that the process had before shows in no level. Medians have how fast memory grew in a second.
  */
 static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style) {
@@ -268,9 +263,11 @@ static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style
                 begins[side] = json_object_get_double(begin);
                 ends[side] = json_object_get_double(end);
                 known = known || begin || end;
-                is_wanted = is_wanted || is_much(fabs(ends[side] - begins[side]), begins[side]);
+                is_wanted = is_wanted ||
+                            fabs(ends[side] - begins[side]) >=
+                                    MAX_OF(LEAST_RSS_BYTES, LEAST_RSS_SHARE * begins[side]);
         }
-        heap_grew = is_much(heap, ends[!is_one]);
+        heap_grew = heap >= MAX_OF(LEAST_RSS_BYTES, LEAST_RSS_SHARE * ends[!is_one]);
         from = is_one && setting->has_begin ? begins[0] : ends[0];
         to = ends[!is_one];
         if (setting->of_medians) {
@@ -280,7 +277,7 @@ static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style
         } else if (setting->has_begin) {
                 is_wanted = is_wanted || (!is_one && heap_grew);
         } else {
-                is_wanted = is_much(fabs(to - from), from);
+                is_wanted = fabs(to - from) >= MAX_OF(LEAST_RSS_BYTES, LEAST_RSS_SHARE * from);
         }
         if (setting->has_begin && is_one && !is_wanted && heap_grew) {
                 buffer_append_text(cell, "heap +");
@@ -382,9 +379,10 @@ static void append_two(Buffer *cell, AccountColumn column, json_object *row,
 static json_object *starter_of(json_object *account) {
         json_object *first = cell_element(cell_member(account, "startedBy"), 0);
 
-        return first && cell_u64(first, "threads") > ended_of(account) / 2
-                       ? cell_member(first, "name")
-                       : NULL;
+        uint64_t n_ended = cell_u64(account, "ended") + cell_u64(account, "bornAndEnded");
+
+        return first && cell_u64(first, "threads") > n_ended / 2 ? cell_member(first, "name")
+                                                                 : NULL;
 }
 
 /* reasons of waits: "poll 3.0, futex 1.9", "sleep 0→6.6" */
@@ -703,7 +701,8 @@ bool account_row_is_idle(json_object *row, json_object *changes, const AccountSt
                 Quantity running;
 
                 if (!cell_quantity(figure_of(account, ACCOUNT_COLUMN_CPU), &running) ||
-                    cell_u64(account, "born") > 0 || ended_of(account) > 0 ||
+                    cell_u64(account, "born") > 0 || cell_u64(account, "ended") > 0 ||
+                    cell_u64(account, "bornAndEnded") > 0 ||
                     cell_u64(account, "threads") != cell_u64(first, "threads"))
                         return false;
         }

@@ -159,7 +159,7 @@ static void append_failures(Buffer *text, const Finding *finding) {
         if (kinds == 0)
                 buffer_append_text(text, string_of(source, "state"));
         for (unsigned i = 0; i < ELEMENTSOF(failures); i++) {
-                /* How many failed in this way on a side, and all attempts. */
+                /* Attempts that failed in this way on a side, and all attempts. */
                 uint64_t least[2] = { UINT64_MAX, UINT64_MAX }, most[2] = {};
 
                 if (!(kinds >> i & 1))

@@ -490,7 +490,7 @@ static int print_waits(const Lines *lines, json_object *reply, const HostSide si
         return n > 0 ? lines_print_buffer(verbose ? lines : &few, "waits", &line) : 0;
 }
 
-/* What a line of a column says; where there are two columns, its label ends in the letter. */
+/* A column has these lines; where there are two columns, their labels end in its letter. */
 enum { LINE_ENDED, LINE_LIMITED, LINE_BUT, _LINE_MAX };
 
 static int print_columns(const Lines *lines, const ReportSetting *setting, json_object *reply,

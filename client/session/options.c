@@ -64,7 +64,7 @@ typedef struct Taking {
         const char *value;
         uint64_t now_realtime_ns;
         char *complaint;
-        char quoted[QUOTE_BYTES]; /* the value, for the complaint */
+        char quoted[QUOTE_BYTES]; /* room for the value, for the complaint */
 } Taking;
 
 /* An option whose value is one of a list of words, of which the member gets the index. */
@@ -141,7 +141,7 @@ static int take_fanout(Taking *taking) {
         if (number_parse_u32(span_of(taking->value), fanout) && *fanout > 0)
                 return 0;
         return refuse(taking->complaint, "--fanout %s is not a number of hosts above 0.",
-                      taking->quoted);
+                      quote(taking->value, taking->quoted));
 }
 
 /* It is a time, or an amount from now on: "+30s". */
@@ -162,7 +162,7 @@ static int take_at(Taking *taking) {
                 return 0;
         return refuse(taking->complaint,
                       "--at %s is not a time: write YYYY-MM-DD HH:MM[:SS], +30s or +5min.",
-                      taking->quoted);
+                      quote(taking->value, taking->quoted));
 }
 
 static int take_timeout(Taking *taking) {
@@ -171,7 +171,7 @@ static int take_timeout(Taking *taking) {
         if (parse_seconds(taking->value, timeout_ns) && *timeout_ns > 0)
                 return 0;
         return refuse(taking->complaint, "--timeout %s is not a number of seconds above 0.",
-                      taking->quoted);
+                      quote(taking->value, taking->quoted));
 }
 
 /* Nine decimals, as seconds have, are enough for a probability. */
@@ -182,7 +182,7 @@ static int take_alpha(Taking *taking) {
             billionths >= NSEC_PER_SEC)
                 return refuse(taking->complaint,
                               "--alpha %s is not a probability between 0 and 1, as 0.05.",
-                              taking->quoted);
+                              quote(taking->value, taking->quoted));
         taking->options->alpha = (double) billionths / (double) NSEC_PER_SEC;
         return 0;
 }
@@ -192,7 +192,8 @@ static int take_tag(Taking *taking) {
 
         taking->options->tag = taking->value;
         if (complaint)
-                return refuse(taking->complaint, "The tag %s %s.", taking->quoted, complaint);
+                return refuse(taking->complaint, "The tag %s %s.",
+                              quote(taking->value, taking->quoted), complaint);
         return 0;
 }
 
@@ -228,8 +229,6 @@ static int take_option(Taking *taking, OptionId id) {
         unsigned index;
         int r;
 
-        if (value)
-                (void) quote(value, taking->quoted);
         if (taken_table[id].take)
                 return taken_table[id].take(taking);
         if (choice) {
@@ -237,7 +236,8 @@ static int take_option(Taking *taking, OptionId id) {
                               : choice->without;
                 if (value && index == choice->n_words)
                         return refuse(taking->complaint, "--%s%s%s %s", option_table[id].name,
-                                      choice->joint, taking->quoted, choice->fault);
+                                      choice->joint, quote(taking->value, taking->quoted),
+                                      choice->fault);
                 *(unsigned *) (void *) ((char *) options + choice->at) = index;
         }
         if (taken_table[id].is_part) {
@@ -251,14 +251,15 @@ static int take_option(Taking *taking, OptionId id) {
                                         (uint32_t *) (void *) ((char *) view + number->offset)))
                 return refuse(taking->complaint,
                               "--%s takes a number of %s up to 4294967295, %s: %s is none.",
-                              option_table[id].name, number->noun, number->zero, taking->quoted);
+                              option_table[id].name, number->noun, number->zero,
+                              quote(taking->value, taking->quoted));
         if (taken_table[id].is_time &&
             !when_parse(span_of(value), taking->now_realtime_ns,
                         (uint64_t *) (void *) ((char *) options + taken_table[id].time_at)))
                 return refuse(taking->complaint,
                               "--%s %s is not a time: write YYYY-MM-DD[ HH:MM[:SS]], today, "
                               "yesterday, -5min, -2h or -3d.",
-                              option_table[id].name, taking->quoted);
+                              option_table[id].name, quote(taking->value, taking->quoted));
         if (taken_table[id].noun && value && value[0] == '\0')
                 return refuse(taking->complaint, "--%s is given an empty %s.",
                               option_table[id].name, taken_table[id].noun);

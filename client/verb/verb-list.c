@@ -101,7 +101,6 @@ static int print_heads(Session *session, json_object *heads) {
 
 int verb_list(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        _cleanup_(json_out_done) JsonOut out = {};
         json_object *heads, *unreadable;
         char quoted[QUOTE_BYTES], why[QUOTE_BYTES];
         int r;
@@ -114,6 +113,8 @@ int verb_list(Session *session) {
         heads = cell_member(reply, "snapshots");
         unreadable = cell_member(reply, "unreadable");
         if (session->json != JSON_STYLE_OFF) {
+                _cleanup_(json_out_done) JsonOut out;
+
                 json_out_init(&out, stdout, session->json);
                 json_out_object(&out);
                 json_out_member(&out, "snapshots", heads);

@@ -19,7 +19,7 @@ typedef struct Step {
 
 /*
  * Appends the number with the largest unit in which it does not round to 0: what rounds up to 1
- * has the next one. A whole number has no point, nor has one of the first unit that is a part.
+ * has the next one. Below ten it has a decimal; but of the first unit only a fraction of a count.
  */
 static int append_stepped(Buffer *cell, const Step *steps, size_t n_steps, double value) {
         const Step *step = steps, *last = steps + n_steps - 1;

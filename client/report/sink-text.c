@@ -205,8 +205,8 @@ static int end_overview(SinkText *text) {
 }
 
 /*
- * Adds a SetGroup to the overview, after it was given the members that an OverviewRow of other kinds
- * has: its rates are those of a second, and so the accounts of its sides; null without any.
+ * Adds a SetGroup to the overview, after it was given the members that an OverviewRow of other
+ * kinds has: its rates are those of a second, and so the accounts of its sides; null without any.
  */
 static int add_set_account(SinkText *text, json_object *group) {
         static const char *const sides[] = { "before", "after" };

@@ -242,8 +242,9 @@ static void append_both(Buffer *cell, const Buffer *before, const Buffer *after)
 
 /*
  * Appends the levels at the begin and the end of a column, or at the ends of two, where they
- * changed by much, 8 MiB and 5 % of them; in columns that have a begin, they did inside one. A heap that grows in memory
- * that the process had before shows in no level. Medians have how fast memory grew in a second.
+ * changed by much, which is 8 MiB and 5 %; in columns that have a begin, they did inside one. A
+ * heap that grows in memory that the process had before shows in no level. Medians have how fast
+ * memory grew in a second.
  */
 static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style) {
         const ReportSetting *setting = style->setting;

@@ -155,36 +155,33 @@ void child_format_fate(const Child *child, char ret_text[static CHILD_FATE_BYTES
 
 /* where it is */
 
-/* These are relative to the directory of our executable. */
-static const char *const places[] = {
-        "/ctprofd",         "/../daemon/ctprofd", /* of a build tree */
-        "/../sbin/ctprofd", "/../libexec/ctprofd", "/../lib/ctprof/ctprofd",
-};
-
-static int try_place(const char *directory, const char *place, Buffer *ret) {
-        const char *path;
-        struct stat st;
-        int r;
-
-        buffer_clear(ret);
-        buffer_append_format(ret, "%s%s", directory, place);
-        r = buffer_terminate(ret, &path);
-        if (r < 0)
-                return r;
-        return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0
-                       ? SERVER_PROGRAM_OK
-                       : SERVER_PROGRAM_E_NONE;
-}
-
 int server_program_find(const char *override, const char *own_directory, Buffer *ret) {
-        int r;
+        bool is_told = override && override[0] != '\0';
+        /* All but the last are relative to the directory of our executable. */
+        const char *const places[][2] = {
+                { own_directory, "/ctprofd" },
+                { own_directory, "/../daemon/ctprofd" }, /* of a build tree */
+                { own_directory, "/../sbin/ctprofd" },
+                { own_directory, "/../libexec/ctprofd" },
+                { own_directory, "/../lib/ctprof/ctprofd" },
+                { CTPROF_SBINDIR, "/ctprofd" },
+        };
+        struct stat st;
 
-        if (override && override[0] != '\0')
-                return try_place("", override, ret);
-        for (size_t i = 0; i < ELEMENTSOF(places); i++) {
-                r = try_place(own_directory, places[i], ret);
-                if (r <= 0)
+        for (size_t i = 0; i < (is_told ? 1 : ELEMENTSOF(places)); i++) {
+                const char *path;
+                int r;
+
+                buffer_clear(ret);
+                if (is_told)
+                        buffer_append_text(ret, override);
+                else
+                        buffer_append_format(ret, "%s%s", places[i][0], places[i][1]);
+                r = buffer_terminate(ret, &path);
+                if (r < 0)
                         return r;
+                if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0)
+                        return SERVER_PROGRAM_OK;
         }
-        return try_place(CTPROF_SBINDIR, "/ctprofd", ret);
+        return SERVER_PROGRAM_E_NONE;
 }

@@ -13,33 +13,9 @@
 #define PIECE_BEGIN "<script type=\"application/json\" class=\"data\">"
 #define PIECE_END "</script>\n"
 
-struct HtmlPage {
-        FILE *out; /* borrowed */
-        JsonOut json;
-        NameSet reasons;
-        bool all_rows;
-        uint64_t n_idle; /* rows of sections that were omitted */
-};
-
-int html_page_new(FILE *out, HtmlPage **ret) {
-        HtmlPage *page = malloc(sizeof(*page));
-
-        if (!page)
-                return -ENOMEM;
-        *page = (HtmlPage){ .out = out };
-        json_out_init(&page->json, out, JSON_STYLE_SHORT);
-        page->json.in_markup = true;
-        *ret = page;
-        return 0;
-}
-
-HtmlPage *html_page_free(HtmlPage *page) {
-        if (!page)
-                return NULL;
+void html_page_done(HtmlPage *page) {
         json_out_done(&page->json);
         name_set_done(&page->reasons);
-        free(page);
-        return NULL;
 }
 
 static void put_text(HtmlPage *page, const char *text) {
@@ -67,6 +43,8 @@ int html_page_begin(HtmlPage *page, const HtmlSettings *settings) {
         JsonWriter writer;
         int r;
 
+        json_out_init(json, page->out, JSON_STYLE_SHORT);
+        json->in_markup = true;
         page->all_rows = settings->all_rows;
         put_text(page, html_page_head);
         json_writer_init(&writer, &view);

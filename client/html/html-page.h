@@ -25,12 +25,20 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include "base/cleanup.h"
+#include <stdint.h>
 #include "base/macro.h"
+#include "base/name-set.h"
 #include "view/view.h"
 #include "render/json-out.h"
 
-typedef struct HtmlPage HtmlPage;
+/* Its owner zeroes it but for @out. */
+typedef struct HtmlPage {
+        FILE *out; /* borrowed */
+        JsonOut json;
+        NameSet reasons;
+        bool all_rows;
+        uint64_t n_idle; /* rows of sections that were omitted */
+} HtmlPage;
 
 typedef struct HtmlSettings {
         const View *view; /* the options of the view */
@@ -45,10 +53,7 @@ typedef struct HtmlSettings {
 extern const char html_page_head[];
 extern const char html_page_tail[];
 
-/* Returns 0 or -ENOMEM. @out is borrowed. */
-_must_check_ int html_page_new(FILE *out, HtmlPage **ret);
-HtmlPage *html_page_free(HtmlPage *page);
-DEFINE_CLEANUP(HtmlPage *, html_page_free);
+void html_page_done(HtmlPage *page);
 
 /* Writes everything above the first item of the caller. 0 or -errno. */
 _must_check_ int html_page_begin(HtmlPage *page, const HtmlSettings *settings);

@@ -26,8 +26,8 @@ static _printf_(3, 4) int refuse(char *ret_complaint, Span what, const char *for
         if (printable_append(&printable, what) < 0 || buffer_terminate(&printable, &shown) < 0)
                 shown = "?";
         n = snprintf(ret_complaint, HOST_SET_COMPLAINT_BYTES, "\"%.*s%s\" ",
-                     (int) printable_fit(shown, SHOWN_COLUMNS), shown,
-                     printable_width(shown) > SHOWN_COLUMNS ? "\u2026" : "");
+                     (int) printable_fit(span_of(shown), SHOWN_COLUMNS, NULL), shown,
+                     printable_width(span_of(shown)) > SHOWN_COLUMNS ? "\u2026" : "");
         va_start(arguments, format);
         (void) vsnprintf(ret_complaint + n, HOST_SET_COMPLAINT_BYTES - (size_t) n, format,
                          arguments);

@@ -116,7 +116,8 @@ static void format_line(Span text, char *ret, size_t n_ret) {
         if (printable_append(&printable, text) < 0 || buffer_terminate(&printable, &shown) < 0)
                 shown = "?";
         (void) snprintf(ret, n_ret, "%.*s",
-                        (int) MIN_OF(printable_fit(shown, LINE_COLUMNS), n_ret - 1), shown);
+                        (int) MIN_OF(printable_fit(span_of(shown), LINE_COLUMNS, NULL), n_ret - 1),
+                        shown);
 }
 
 static int on_message(Relay *relay, Span message) {
@@ -159,7 +160,8 @@ static int on_message(Relay *relay, Span message) {
         }
         format_line(cell_string(cell_member(bridge, "daemonVersion")), line, sizeof(line));
         (void) snprintf(standing.greeting.daemon_version, sizeof(standing.greeting.daemon_version),
-                        "%.*s", (int) printable_fit(line, REMOTE_VERSION_BYTES / 4), line);
+                        "%.*s", (int) printable_fit(span_of(line), REMOTE_VERSION_BYTES / 4, NULL),
+                        line);
         if (json_object_object_get_ex(bridge, "realtimeNs", &number))
                 standing.greeting.realtime_ns = json_object_get_uint64(number);
         near->greeted = true;

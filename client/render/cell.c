@@ -56,7 +56,7 @@ bool cell_quantity(json_object *value, Quantity *ret) {
         negative = text[0] == '-';
         digits = span_of(text + negative);
         if (number_parse_u64(digits, &magnitude))
-                *ret = quantity_of_signed(negative, magnitude);
+                *ret = (Quantity){ .negative = negative && magnitude > 0, .whole = magnitude };
         else
                 *ret = quantity_of_double(strtod(text, NULL));
         return true;
@@ -113,8 +113,9 @@ static int append_quantity(Buffer *cell, json_object *value, const CellStyle *st
                 uint64_t part = (uint64_t) (((double) rest + fraction) * NSEC_PER_SEC / hz);
 
                 seconds = number_multiply_saturating(seconds, NSEC_PER_SEC);
-                quantity =
-                        quantity_of_signed(quantity.negative, number_add_saturating(seconds, part));
+                quantity.whole = number_add_saturating(seconds, part);
+                quantity.fraction = 0;
+                quantity.negative = quantity.negative && quantity.whole > 0;
         }
         if (style->derived)
                 form |= QUANTITY_FORM_DERIVED_VALUE;

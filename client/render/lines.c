@@ -34,7 +34,7 @@ static bool keeps_next(const char *text, size_t end) {
  * and rather to one that does not part a number from what it counts ("35 %", "2.00 CPUs").
  */
 static size_t break_at(const char *text, size_t n_columns) {
-        size_t n = printable_fit(text, n_columns), last = 0;
+        size_t n = printable_fit(span_of(text), n_columns, NULL), last = 0;
 
         if (text[n] == '\0')
                 return n;
@@ -56,18 +56,15 @@ size_t lines_text_columns(const Lines *lines) {
                                                                             : SIZE_MAX;
 }
 
-/* The line behind the one of @n bytes begins there. */
-static size_t next_line(const char *text, size_t n) {
-        return n + strspn(text + n, " ");
-}
-
 bool lines_cut(const Lines *lines, const char *text) {
         size_t columns = lines_text_columns(lines);
 
         if (lines->max_lines == 0 || columns == SIZE_MAX)
                 return false;
-        for (size_t i = 0; i < lines->max_lines; i++)
-                text += next_line(text, break_at(text, columns));
+        for (size_t i = 0; i < lines->max_lines; i++) {
+                text += break_at(text, columns);
+                text += strspn(text, " ");
+        }
         return text[0] != '\0';
 }
 
@@ -75,9 +72,11 @@ bool lines_cut(const Lines *lines, const char *text) {
 static void cut(const Lines *lines, const char *text, Buffer *ret) {
         size_t columns = lines_text_columns(lines), last = 0, n;
 
-        for (size_t i = 1; i < lines->max_lines; i++)
-                last += next_line(text + last, break_at(text + last, columns));
-        for (n = last + printable_fit(text + last, columns - 2); n > last; n--)
+        for (size_t i = 1; i < lines->max_lines; i++) {
+                last += break_at(text + last, columns);
+                last += strspn(text + last, " ");
+        }
+        for (n = last + printable_fit(span_of(text + last), columns - 2, NULL); n > last; n--)
                 if (text[n - 1] == ',' && text[n] == ' ')
                         break;
         n = n > last ? n + 1 : last + break_at(text + last, columns - 1);
@@ -87,7 +86,7 @@ static void cut(const Lines *lines, const char *text, Buffer *ret) {
 
 void lines_print(const Lines *lines, const char *label, const char *text) {
         size_t indent = lines->label_columns > 0 ? lines->label_columns + GAP : 0,
-               width = printable_width(label), columns, n_text, n;
+               width = printable_width(span_of(label)), columns, n_text, n;
         _cleanup_(buffer_done) Buffer shorter = {};
         const char *shortened;
         bool wraps;
@@ -125,7 +124,7 @@ void lines_print(const Lines *lines, const char *label, const char *text) {
                         (void) fprintf(lines->out, "%*s",
                                        (int) (indent > width ? indent - width : width > 0), "");
                 (void) fprintf(lines->out, "%.*s\n", (int) n, text);
-                n = MIN_OF(next_line(text, n), n_text);
+                n = MIN_OF(n + strspn(text + n, " "), n_text);
                 text += n;
                 n_text -= n;
         }

@@ -33,8 +33,7 @@ int printable_append_name(Buffer *buffer, Span text) {
         return printable_append(buffer, buffer_span(&bytes));
 }
 
-/* Counts the bytes of @text that fit into @n_columns; *ret_width is the columns these take. */
-static size_t fit(Span text, size_t n_columns, size_t *ret_width) {
+size_t printable_fit(Span text, size_t n_columns, size_t *ret_width) {
         Span rest = text;
         size_t width = 0;
 
@@ -51,27 +50,24 @@ static size_t fit(Span text, size_t n_columns, size_t *ret_width) {
                 width += columns;
                 rest = (Span){ rest.bytes + n, rest.n - n };
         }
-        *ret_width = width;
+        if (ret_width)
+                *ret_width = width;
         return text.n - rest.n;
 }
 
-size_t printable_span_width(Span text) {
+size_t printable_width(Span text) {
         size_t width;
 
-        (void) fit(text, SIZE_MAX, &width);
+        (void) printable_fit(text, SIZE_MAX, &width);
         return width;
-}
-
-size_t printable_width(const char *text) {
-        return printable_span_width(span_of(text));
 }
 
 int printable_append_end(Buffer *buffer, Span text, size_t n_columns) {
         const char *slash;
 
-        if (printable_span_width(text) <= n_columns)
+        if (printable_width(text) <= n_columns)
                 return buffer_append(buffer, text.bytes, text.n);
-        while (printable_span_width(text) > n_columns - 1)
+        while (printable_width(text) > n_columns - 1)
                 text = (Span){ text.bytes + 1, text.n - 1 };
         while (text.n > 0 && (text.bytes[0] & 0xc0) == 0x80)
                 text = (Span){ text.bytes + 1, text.n - 1 };
@@ -80,10 +76,4 @@ int printable_append_end(Buffer *buffer, Span text, size_t n_columns) {
                 text = (Span){ slash, text.n - (size_t) (slash - text.bytes) };
         buffer_append_text(buffer, "\u2026");
         return buffer_append(buffer, text.bytes, text.n);
-}
-
-size_t printable_fit(const char *text, size_t n_columns) {
-        size_t width;
-
-        return fit(span_of(text), n_columns, &width);
 }

@@ -20,10 +20,12 @@ int printable_append(Buffer *buffer, Span bytes);
 int printable_append_name(Buffer *buffer, Span text);
 
 /* Columns that printable text takes on a terminal. */
-size_t printable_width(const char *text);
-size_t printable_span_width(Span text);
-/* Counts the bytes at the start of printable @text that fit into @n_columns. */
-size_t printable_fit(const char *text, size_t n_columns);
+size_t printable_width(Span text);
+/*
+ * Counts the bytes at the start of printable @text that fit into @n_columns. *ret_width is the
+ * columns that these take; @ret_width may be NULL.
+ */
+size_t printable_fit(Span text, size_t n_columns, size_t *ret_width);
 /*
  * Appends printable @text, or what @n_columns have room for of its end, which says more of a path:
  * "…/postgresql.service", whole components if they are short enough. @n_columns is not 0.

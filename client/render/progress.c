@@ -19,13 +19,6 @@ static const struct {
         { "waiting", "Waiting" },         { "working", "Working" },
 };
 
-void progress_init(Progress *progress, const Terminal *terminal, ProgressMode mode) {
-        *progress = (Progress){
-                .enabled = terminal->err && mode == PROGRESS_SHOWN,
-                .columns = terminal->columns,
-        };
-}
-
 void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t total,
                      size_t columns, char ret_line[static PROGRESS_LINE_BYTES]) {
         char counts[64], bar[BAR_MAX_CHARS + 1] = "";

@@ -15,15 +15,12 @@
 #include "render/terminal.h"
 
 typedef struct Progress {
-        bool enabled;
+        bool enabled; /* else nothing is drawn */
         bool begun, drawn;
         size_t columns;
         uint64_t begun_mono_ns, drawn_mono_ns;
 } Progress;
 
-typedef enum ProgressMode { PROGRESS_SHOWN, PROGRESS_HIDDEN } ProgressMode;
-
-void progress_init(Progress *progress, const Terminal *terminal, ProgressMode mode);
 /* @object: a Progress of the interface {phase, done, total}; anything else is ignored. */
 void progress_update(Progress *progress, json_object *object, uint64_t now_mono_ns);
 /* Removes the line; call it before anything else is written to the terminal. */

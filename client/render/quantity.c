@@ -49,10 +49,6 @@ typedef struct Digits {
         size_t n_decimals;
 } Digits;
 
-Quantity quantity_of_signed(bool negative, uint64_t magnitude) {
-        return (Quantity){ .negative = negative && magnitude > 0, .whole = magnitude };
-}
-
 Quantity quantity_of_double(double value) {
         double magnitude = fabs(value), whole, scaled;
         Quantity quantity = { .negative = value < 0 };
@@ -81,20 +77,6 @@ int quantity_compare_magnitude(Quantity a, Quantity b) {
         return (a.fraction > b.fraction) - (a.fraction < b.fraction);
 }
 
-/* Adds one in the last place. */
-static void digits_increment(Digits *digits) {
-        for (size_t i = digits->n; i-- > 0;) {
-                if (digits->digits[i] < '9') {
-                        digits->digits[i]++;
-                        return;
-                }
-                digits->digits[i] = '0';
-        }
-        memmove(digits->digits + 1, digits->digits, digits->n);
-        digits->digits[0] = '1';
-        digits->n++;
-}
-
 /* *remainder becomes (10 * *remainder + carry) mod divisor; returns the quotient, a digit. */
 static unsigned divide_step(uint64_t *remainder, uint64_t carry, uint64_t divisor) {
         uint64_t once = *remainder, sum = 0;
@@ -116,23 +98,10 @@ static unsigned divide_step(uint64_t *remainder, uint64_t carry, uint64_t diviso
         return digit;
 }
 
-/* Compares 2 * (remainder + fraction) with @divisor, to round. */
-static int compare_to_half(uint64_t remainder, uint64_t fraction, uint64_t divisor) {
-        uint64_t rest = divisor - remainder;
-
-        if (remainder > rest)
-                return 1;
-        if (remainder == rest)
-                return fraction > 0;
-        if (rest - remainder > 1)
-                return -1;
-        return (fraction > FRACTION_HALF) - (fraction < FRACTION_HALF);
-}
-
 /* |quantity| / divisor, times ten to the @n_shift, rounded to @n_decimals. */
 static void divide(Quantity quantity, uint64_t divisor, size_t n_shift, size_t n_decimals,
                    Digits *ret) {
-        uint64_t remainder = quantity.whole % divisor, fraction = quantity.fraction;
+        uint64_t remainder = quantity.whole % divisor, fraction = quantity.fraction, rest;
         int half;
 
         *ret = (Digits){ .n_decimals = n_decimals };
@@ -143,45 +112,56 @@ static void divide(Quantity quantity, uint64_t divisor, size_t n_shift, size_t n
                         (char) ('0' + divide_step(&remainder, fraction / FRACTION_ONE, divisor));
                 fraction %= FRACTION_ONE;
         }
-        half = compare_to_half(remainder, fraction, divisor);
-        if (half > 0 || (half == 0 && (ret->digits[ret->n - 1] - '0') % 2 == 1))
-                digits_increment(ret);
-}
-
-static size_t put(char *text, size_t n, const char *bytes, size_t n_bytes) {
-        assert(n + n_bytes < QUANTITY_CHARS);
-        memcpy(text + n, bytes, n_bytes);
-        text[n + n_bytes] = '\0';
-        return n + n_bytes;
+        /* Twice the remainder with its fraction is compared with the divisor: half goes to even. */
+        rest = divisor - remainder;
+        if (remainder > rest)
+                half = 1;
+        else if (remainder == rest)
+                half = fraction > 0;
+        else if (rest - remainder > 1)
+                half = -1;
+        else
+                half = (fraction > FRACTION_HALF) - (fraction < FRACTION_HALF);
+        if (half < 0 || (half == 0 && (ret->digits[ret->n - 1] - '0') % 2 == 0))
+                return;
+        for (size_t i = ret->n; i-- > 0; ret->digits[i] = '0')
+                if (ret->digits[i] < '9') {
+                        ret->digits[i]++;
+                        return;
+                }
+        memmove(ret->digits + 1, ret->digits, ret->n++);
+        ret->digits[0] = '1';
 }
 
 /* A negative value that rounds to zero loses its sign. */
-static size_t put_digits(const Digits *digits, bool negative, bool plus, char *ret_text) {
-        size_t n_whole = digits->n - digits->n_decimals, skip = 0, n = 0;
+static size_t put(const Digits *digits, bool negative, bool plus, const char *unit,
+                  char *ret_text) {
+        size_t n_whole = digits->n - digits->n_decimals, skip = 0;
         bool is_zero = true;
+        char *at = ret_text;
 
         /* A shifted quotient may begin with zeros. */
         while (skip + 1 < n_whole && digits->digits[skip] == '0')
                 skip++;
         for (size_t i = 0; i < digits->n; i++)
                 is_zero = is_zero && digits->digits[i] == '0';
-        ret_text[0] = '\0';
+        assert(digits->n + strlen("-.") + strlen(unit) < QUANTITY_CHARS);
         if (negative && !is_zero)
-                n = put(ret_text, n, "-", 1);
+                *at++ = '-';
         else if (plus)
-                n = put(ret_text, n, "+", 1);
-        n = put(ret_text, n, digits->digits + skip, n_whole - skip);
+                *at++ = '+';
+        at = mempcpy(at, digits->digits + skip, n_whole - skip);
         if (digits->n_decimals > 0) {
-                n = put(ret_text, n, ".", 1);
-                n = put(ret_text, n, digits->digits + n_whole, digits->n_decimals);
+                *at++ = '.';
+                at = mempcpy(at, digits->digits + n_whole, digits->n_decimals);
         }
-        return n;
+        return (size_t) (stpcpy(at, unit) - ret_text);
 }
 
 size_t quantity_format(Quantity quantity, QuantityLadder ladder, QuantityForm form,
                        char ret_text[static QUANTITY_CHARS]) {
         const Rung *rungs = ladders[ladder];
-        size_t rung = 0, n, n_decimals;
+        size_t rung = 0, n_decimals;
         Digits digits;
 
         /* The base unit has as many decimals as the form asks for, every other one has three. */
@@ -202,15 +182,15 @@ size_t quantity_format(Quantity quantity, QuantityLadder ladder, QuantityForm fo
                 if (whole < rungs[rung + 1].size / rungs[rung].size)
                         break;
         }
-        n = put_digits(&digits, quantity.negative, form & QUANTITY_FORM_DELTA, ret_text);
-        return put(ret_text, n, rungs[rung].unit, strlen(rungs[rung].unit));
+        return put(&digits, quantity.negative, form & QUANTITY_FORM_DELTA, rungs[rung].unit,
+                   ret_text);
 }
 
 size_t quantity_format_percent(Quantity percent, char ret_text[static QUANTITY_CHARS]) {
         Digits digits;
 
         divide(percent, 1, 0, 1, &digits);
-        return put(ret_text, put_digits(&digits, percent.negative, true, ret_text), "%", 1);
+        return put(&digits, percent.negative, true, "%", ret_text);
 }
 
 size_t quantity_format_percent_of(Quantity delta, Quantity before,
@@ -218,5 +198,5 @@ size_t quantity_format_percent_of(Quantity delta, Quantity before,
         Digits digits;
 
         divide(delta, before.whole, 2, 1, &digits);
-        return put(ret_text, put_digits(&digits, delta.negative, true, ret_text), "%", 1);
+        return put(&digits, delta.negative, true, "%", ret_text);
 }

@@ -43,7 +43,6 @@ typedef enum QuantityForm {
 /* Sign, at most 24 digits, point, unit, with room to spare. */
 #define QUANTITY_CHARS 48
 
-Quantity quantity_of_signed(bool negative, uint64_t magnitude);
 /* NaN becomes 0. */
 Quantity quantity_of_double(double value);
 

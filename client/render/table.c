@@ -22,9 +22,10 @@ struct Table {
         bool headed; /* the line of headers is printed, or not wanted */
         int error;   /* the first failure, -errno */
 
-        Buffer cells;   /* of the rows that are not printed yet, row by row, each with its NUL */
-        size_t n_begun; /* cells of the row that is being added; the last of them has no NUL yet */
-        size_t cell_at; /* where that last cell begins */
+        Buffer cells;    /* of the rows that are not printed yet, row by row, each with its NUL */
+        size_t n_begun;  /* cells of the row that is being added; the last of them has no NUL yet */
+        size_t cell_at;  /* where that last cell begins */
+        bool in_heading; /* the row that is being added */
         uint32_t bold[BLOCK_ROWS];
         bool is_heading[BLOCK_ROWS]; /* the first cell is printed across all columns */
         size_t n_rows;
@@ -54,7 +55,7 @@ int table_new(const TableColumn *columns, size_t n_columns, const Terminal *term
                 .headed = legend == TABLE_LEGEND_HIDDEN,
         };
         for (size_t i = 0; i < n_columns; i++)
-                table->widths[i] = table->headed ? 0 : printable_width(columns[i].header);
+                table->widths[i] = table->headed ? 0 : printable_width(span_of(columns[i].header));
         *ret = table;
         return 0;
 }
@@ -156,7 +157,7 @@ static void lay_out(Table *table, size_t *widths) {
  * there is one in the second half, else as many as fit.
  */
 static size_t fit_line(const char *text, size_t width) {
-        size_t n = printable_fit(text, width);
+        size_t n = printable_fit(span_of(text), width, NULL);
 
         for (size_t i = n; i > n / 2; i--)
                 if (strchr(" /.-_:,", text[i - 1]))
@@ -171,18 +172,18 @@ static Span clip(Table *table, const char *text, size_t width, bool keep_end) {
         buffer_clear(clipped);
         if (keep_end) {
                 buffer_append_text(clipped, ELLIPSIS);
-                while (printable_width(text) > width - 1) {
-                        size_t n = printable_fit(text, 1);
+                while (printable_width(span_of(text)) > width - 1) {
+                        size_t n = printable_fit(span_of(text), 1, NULL);
 
                         if (n == 0) /* a wide character */
-                                n = printable_fit(text, 2);
+                                n = printable_fit(span_of(text), 2, NULL);
                         if (n == 0)
                                 break;
                         text += n;
                 }
                 buffer_append_text(clipped, text);
         } else {
-                buffer_append(clipped, text, printable_fit(text, width - 1));
+                buffer_append(clipped, text, printable_fit(span_of(text), width - 1, NULL));
                 buffer_append_text(clipped, ELLIPSIS);
         }
         buffer_append_byte(clipped, '\0');
@@ -192,7 +193,7 @@ static Span clip(Table *table, const char *text, size_t width, bool keep_end) {
 
 /* Appends @text to the line, padded to the column's width. */
 static void put_cell(Table *table, size_t column, Span text, size_t width, bool bold) {
-        size_t text_width = printable_span_width(text);
+        size_t text_width = printable_width(text);
         int pad = text_width < width ? (int) (width - text_width) : 0;
         bool right = table->columns[column].right, is_last = true;
 
@@ -218,47 +219,22 @@ static void put_line(Table *table) {
         buffer_clear(line);
 }
 
-/* Prints one row, as several lines if its cells wrap. @cells are moved behind what was printed. */
-static void print_row(Table *table, const size_t *widths, const char *cells[], uint32_t bold) {
-        size_t n_columns = table->n_columns;
-        bool more;
-
-        do {
-                more = false;
-                for (size_t i = 0; i < n_columns; i++) {
-                        Span shown = span_of(cells[i]);
-                        size_t n = shown.n;
-
-                        if (table->omitted[i])
-                                continue;
-                        if (printable_width(cells[i]) > widths[i] && table->wrap)
-                                shown.n = n = fit_line(cells[i], widths[i]);
-                        else if (printable_width(cells[i]) > widths[i])
-                                shown = clip(table, cells[i], widths[i],
-                                             table->columns[i].keep_end);
-                        put_cell(table, i, shown, widths[i], bold >> i & 1);
-                        cells[i] += n;
-                        more = more || *cells[i] != '\0';
-                }
-                put_line(table);
-        } while (more);
-}
-
 static void print_block(Table *table) {
         const char *cells[TABLE_MAX_COLUMNS] = {}, *next = table->cells.bytes;
         size_t widths[TABLE_MAX_COLUMNS];
+        bool is_done;
         Span heading;
 
         lay_out(table, widths);
         for (size_t i = 0; !table->headed && i < table->n_columns; i++) {
                 const char *header = table->columns[i].header;
+                Span shown = span_of(header);
 
                 if (table->omitted[i])
                         continue;
-                put_cell(table, i,
-                         printable_width(header) > widths[i] ? clip(table, header, widths[i], false)
-                                                             : span_of(header),
-                         widths[i], true);
+                if (printable_width(shown) > widths[i])
+                        shown = clip(table, header, widths[i], false);
+                put_cell(table, i, shown, widths[i], true);
         }
         if (!table->headed)
                 put_line(table);
@@ -268,12 +244,30 @@ static void print_block(Table *table) {
                         cells[i] = next;
                         next += strlen(next) + 1;
                 }
-                if (!table->is_heading[row]) {
-                        print_row(table, widths, cells, table->bold[row]);
-                        continue;
+                /* A row whose cells wrap takes several lines. */
+                for (is_done = table->is_heading[row]; !is_done;) {
+                        is_done = true;
+                        for (size_t i = 0; i < table->n_columns; i++) {
+                                Span shown = span_of(cells[i]);
+                                size_t n = shown.n;
+
+                                if (table->omitted[i])
+                                        continue;
+                                if (printable_width(shown) > widths[i] && table->wrap)
+                                        shown.n = n = fit_line(cells[i], widths[i]);
+                                else if (printable_width(shown) > widths[i])
+                                        shown = clip(table, cells[i], widths[i],
+                                                     table->columns[i].keep_end);
+                                put_cell(table, i, shown, widths[i], table->bold[row] >> i & 1);
+                                cells[i] += n;
+                                is_done = is_done && *cells[i] == '\0';
+                        }
+                        put_line(table);
                 }
+                if (!table->is_heading[row])
+                        continue;
                 heading = span_of(cells[0]);
-                if (table->terminal->out && printable_width(cells[0]) > table->terminal->columns)
+                if (table->terminal->out && printable_width(heading) > table->terminal->columns)
                         heading = clip(table, cells[0], table->terminal->columns, true);
                 buffer_append(&table->line, heading.bytes, heading.n);
                 put_line(table);
@@ -282,18 +276,11 @@ static void print_block(Table *table) {
         buffer_clear(&table->cells);
 }
 
-/* A cell of two sides says nothing if one was nothing and the other was not measured. */
-static bool says_nothing(const char *text) {
+static void end_cell(Table *table) {
+        /* A cell of two sides says nothing if one was nothing and the other was not measured. */
         static const char *const nothing[] = { "0", "-", "0\u2192-", "-\u21920" };
-
-        for (size_t i = 0; i < ELEMENTSOF(nothing); i++)
-                if (strcmp(text, nothing[i]) == 0)
-                        return true;
-        return false;
-}
-
-static void end_cell(Table *table, bool is_heading) {
         size_t column = table->n_begun - 1;
+        bool is_told = true;
         const char *text;
 
         if (table->n_begun == 0)
@@ -301,15 +288,17 @@ static void end_cell(Table *table, bool is_heading) {
         if (table->cells.n == table->cell_at)
                 buffer_append_byte(&table->cells, '-');
         buffer_append_byte(&table->cells, '\0');
-        if (is_heading || buffer_failure(&table->cells) != 0)
+        if (table->in_heading || buffer_failure(&table->cells) != 0)
                 return;
         text = table->cells.bytes + table->cell_at;
-        table->widths[column] = MAX_OF(table->widths[column], printable_width(text));
-        table->told[column] = table->told[column] || !says_nothing(text);
+        for (size_t i = 0; i < ELEMENTSOF(nothing); i++)
+                is_told = is_told && strcmp(text, nothing[i]) != 0;
+        table->widths[column] = MAX_OF(table->widths[column], printable_width(span_of(text)));
+        table->told[column] = table->told[column] || is_told;
 }
 
-static Buffer *begin_cell(Table *table, bool is_heading) {
-        end_cell(table, is_heading);
+Buffer *table_cell(Table *table) {
+        end_cell(table);
         assert(table->n_begun < table->n_columns);
         table->n_begun++;
         table->cell_at = table->cells.n;
@@ -317,28 +306,20 @@ static Buffer *begin_cell(Table *table, bool is_heading) {
 }
 
 /* After a failure rows are no longer collected: they would be put together wrongly. */
-static void end_row(Table *table, uint32_t bold, bool is_heading) {
+int table_end_row(Table *table, uint32_t bold) {
         assert(table->n_begun == table->n_columns);
-        end_cell(table, is_heading);
+        end_cell(table);
         table->n_begun = 0;
         table_fail(table, buffer_failure(&table->cells));
         if (table->error != 0) {
                 table->n_rows = 0;
                 buffer_clear(&table->cells);
-                return;
+                return table->error;
         }
         table->bold[table->n_rows] = bold;
-        table->is_heading[table->n_rows++] = is_heading;
+        table->is_heading[table->n_rows++] = table->in_heading;
         if (table->n_rows == BLOCK_ROWS)
                 print_block(table);
-}
-
-Buffer *table_cell(Table *table) {
-        return begin_cell(table, false);
-}
-
-int table_end_row(Table *table, uint32_t bold) {
-        end_row(table, bold, false);
         return table->error;
 }
 
@@ -349,12 +330,12 @@ int table_add(Table *table, const char *const cells[], uint32_t bold) {
 }
 
 int table_add_heading(Table *table, const char *text) {
-        bool is_heading = !table->wrap;
-
-        buffer_append_text(begin_cell(table, is_heading), text);
+        table->in_heading = !table->wrap;
+        buffer_append_text(table_cell(table), text);
         for (size_t i = 1; i < table->n_columns; i++)
-                buffer_append_byte(begin_cell(table, is_heading), ' '); /* not "-" */
-        end_row(table, 0, is_heading);
+                buffer_append_byte(table_cell(table), ' '); /* not "-" */
+        (void) table_end_row(table, 0);
+        table->in_heading = false;
         return table->error;
 }
 

@@ -40,8 +40,8 @@ void terminal_init(Terminal *terminal) {
         struct winsize size;
 
         *terminal = (Terminal){
-                .out = terminal_is(STDOUT_FILENO),
-                .err = terminal_is(STDERR_FILENO) && !dumb,
+                .out = isatty(STDOUT_FILENO) != 0,
+                .err = isatty(STDERR_FILENO) != 0 && !dumb,
         };
         terminal->colour = terminal->out && (colours || (!getenv("NO_COLOR") && !dumb));
         for (size_t i = 0; colours && i < sizeof(noes) / sizeof(noes[0]); i++)

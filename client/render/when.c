@@ -11,34 +11,19 @@
 
 #define CLOCK "%Y-%m-%d %H:%M:%S"
 
-static bool to_local(uint64_t realtime_ns, struct tm *ret, char ret_text[static WHEN_CHARS]) {
+void when_format(uint64_t realtime_ns, WhenForm form, char ret_text[static WHEN_CHARS]) {
         time_t seconds = (time_t) (realtime_ns / NSEC_PER_SEC);
+        struct tm local;
 
         (void) snprintf(ret_text, WHEN_CHARS, "?");
-        return localtime_r(&seconds, ret);
-}
-
-/* The name of a zone can be longer than there is room; its offset is not. */
-void when_format(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
-        struct tm local;
-
-        if (to_local(realtime_ns, &local, ret_text) &&
-            strftime(ret_text, WHEN_CHARS, CLOCK " %Z", &local) == 0)
-                (void) strftime(ret_text, WHEN_CHARS, CLOCK " %z", &local);
-}
-
-void when_format_clock(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
-        struct tm local;
-
-        if (to_local(realtime_ns, &local, ret_text))
+        if (!localtime_r(&seconds, &local))
+                return;
+        /* The name of a zone can be longer than there is room; its offset is not. */
+        if (form == WHEN_CLOCK)
                 (void) strftime(ret_text, WHEN_CHARS, CLOCK, &local);
-}
-
-void when_format_zone(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]) {
-        struct tm local;
-
-        if (to_local(realtime_ns, &local, ret_text) &&
-            strftime(ret_text, WHEN_CHARS, "%Z", &local) == 0)
+        else if (form == WHEN_FULL && strftime(ret_text, WHEN_CHARS, CLOCK " %Z", &local) == 0)
+                (void) strftime(ret_text, WHEN_CHARS, CLOCK " %z", &local);
+        else if (form == WHEN_ZONE && strftime(ret_text, WHEN_CHARS, "%Z", &local) == 0)
                 (void) strftime(ret_text, WHEN_CHARS, "%z", &local);
 }
 
@@ -49,44 +34,27 @@ typedef struct Unit {
 
 static const Unit units[] = { { SECONDS_PER_DAY, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" } };
 
-/* The @n_units largest units, from the first one that is not zero on; seconds are @second_text. */
-static void format_units(uint64_t seconds, size_t n_units, const char *second_text,
-                         char ret_text[static WHEN_CHARS]) {
-        size_t first = 0, n = 0;
+void when_format_span(uint64_t span_ns, WhenPrecision precision, char ret_text[static WHEN_CHARS]) {
+        uint64_t seconds = span_ns / NSEC_PER_SEC, ms = span_ns % NSEC_PER_SEC / NSEC_PER_MSEC;
+        size_t n_units = precision == WHEN_EXACT ? 3 : 2, first = 0, n = 0;
 
         while (first + 1 < ELEMENTSOF(units) && seconds < units[first].seconds)
                 first++;
         ret_text[0] = '\0';
         for (size_t i = first; i < ELEMENTSOF(units) && i < first + n_units; i++) {
                 uint64_t amount = seconds / units[i].seconds;
+                const char *blank = n > 0 ? " " : "";
 
                 seconds %= units[i].seconds;
-                if (units[i].seconds == 1 && second_text && first >= 2)
-                        n += (size_t) snprintf(ret_text + n, WHEN_CHARS - n, "%s%s",
-                                               n > 0 ? " " : "", second_text);
+                /* Milliseconds only matter below an hour. */
+                if (units[i].seconds == 1 && precision == WHEN_EXACT && first >= 2)
+                        n += (size_t) snprintf(ret_text + n, WHEN_CHARS - n, "%s%llu.%03llus",
+                                               blank, (unsigned long long) amount,
+                                               (unsigned long long) ms);
                 else if (amount > 0 || i == first)
-                        n += (size_t) snprintf(ret_text + n, WHEN_CHARS - n, "%s%llu%s",
-                                               n > 0 ? " " : "", (unsigned long long) amount,
-                                               units[i].name);
+                        n += (size_t) snprintf(ret_text + n, WHEN_CHARS - n, "%s%llu%s", blank,
+                                               (unsigned long long) amount, units[i].name);
         }
-}
-
-void when_format_age(uint64_t then_realtime_ns, uint64_t now_realtime_ns,
-                     char ret_text[static WHEN_CHARS]) {
-        uint64_t age_ns =
-                now_realtime_ns > then_realtime_ns ? now_realtime_ns - then_realtime_ns : 0;
-
-        format_units(age_ns / NSEC_PER_SEC, 2, NULL, ret_text);
-}
-
-void when_format_span(uint64_t span_ns, char ret_text[static WHEN_CHARS]) {
-        char seconds[WHEN_CHARS];
-
-        /* Milliseconds only matter below an hour. */
-        (void) snprintf(seconds, sizeof(seconds), "%llu.%03llus",
-                        (unsigned long long) (span_ns / NSEC_PER_SEC % 60),
-                        (unsigned long long) (span_ns % NSEC_PER_SEC / NSEC_PER_MSEC));
-        format_units(span_ns / NSEC_PER_SEC, 3, seconds, ret_text);
 }
 
 /* Removes @n_digits digits from the front of @text; false if there are fewer. */

@@ -15,16 +15,21 @@
 
 #define WHEN_CHARS 40
 
-/* "2026-11-20 15:35:01 UTC" in local time, with the zone that holds then. */
-void when_format(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]);
-/* Its parts, for a table whose header has the zone: "2026-11-20 15:35:01", and "UTC" or "+0530". */
-void when_format_clock(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]);
-void when_format_zone(uint64_t realtime_ns, char ret_text[static WHEN_CHARS]);
-/* "8s", "5min 3s", "2h 5min", "3d 2h": from @then to @now; "0s" if @then is not earlier. */
-void when_format_age(uint64_t then_realtime_ns, uint64_t now_realtime_ns,
-                     char ret_text[static WHEN_CHARS]);
-/* "8.250s", "5min 3.250s", "2h 5min 3s", "3d 2h 5min". */
-void when_format_span(uint64_t span_ns, char ret_text[static WHEN_CHARS]);
+/* The parts of a time, for a table whose header has the zone. */
+typedef enum WhenForm {
+        WHEN_FULL,  /* "2026-11-20 15:35:01 UTC" */
+        WHEN_CLOCK, /* "2026-11-20 15:35:01" */
+        WHEN_ZONE,  /* "UTC", or "+0530" */
+} WhenForm;
+
+/* A local time, with the zone that holds then. */
+void when_format(uint64_t realtime_ns, WhenForm form, char ret_text[static WHEN_CHARS]);
+typedef enum WhenPrecision {
+        WHEN_ROUGH, /* "8s", "5min 3s", "2h 5min", "3d 2h" */
+        WHEN_EXACT, /* "8.250s", "5min 3.250s", "2h 5min 3s", "3d 2h 5min" */
+} WhenPrecision;
+
+void when_format_span(uint64_t span_ns, WhenPrecision precision, char ret_text[static WHEN_CHARS]);
 
 /*
  * YYYY-MM-DD[ HH:MM[:SS]] in local time, today, yesterday, now, or an amount before now: -5min,

@@ -11,14 +11,14 @@
 
 /* The formats of --format. */
 static const struct {
-        GroupSinkNew *new;
+        const GroupSinkType *type;
         bool is_machine; /* for a program: no pager, no hints, nothing else on stdout */
         bool is_page;    /* read by people: as many groups as in a table, but all rows */
 } forms[_FORMAT_MAX] = {
-        [FORMAT_TABLE] = { .new = sink_text_new },
-        [FORMAT_CSV] = { .new = sink_rows_new, .is_machine = true },
-        [FORMAT_NDJSON] = { .new = sink_rows_new, .is_machine = true },
-        [FORMAT_HTML] = { .new = sink_html_new, .is_machine = true, .is_page = true },
+        [FORMAT_TABLE] = { .type = &sink_text },
+        [FORMAT_CSV] = { .type = &sink_rows, .is_machine = true },
+        [FORMAT_NDJSON] = { .type = &sink_rows, .is_machine = true },
+        [FORMAT_HTML] = { .type = &sink_html, .is_machine = true, .is_page = true },
 };
 
 /* An answer comes in stages, of which each list is one: STAGE_LISTS plus its number. */
@@ -118,30 +118,18 @@ int group_view_refuse_side_columns(const Options *options) {
         return take_interval_columns(options->columns, &columns);
 }
 
-/* Refuses a list that no answer could have, before the call is made. */
-static int check_columns(const char *list, ReportKind asked, bool *ret_spread) {
-        char complaint[GROUP_COLUMNS_COMPLAINT_BYTES], other[GROUP_COLUMNS_COMPLAINT_BYTES];
-        /* Two snapshots may turn out to be the ends of an interval. */
-        bool may_be_interval = asked == REPORT_PAIR;
-        GroupColumns columns, of_interval;
-        bool possible = group_columns_parse(list, asked, &columns, complaint) == 0;
-
-        *ret_spread = possible && group_columns_want_spread(&columns);
-        if (may_be_interval &&
-            group_columns_parse(list, REPORT_INTERVAL, &of_interval, other) == 0) {
-                possible = true;
-                *ret_spread = *ret_spread || group_columns_want_spread(&of_interval);
-        }
-        return possible ? 0 : complain(STATUS_USAGE, "%s", complaint);
-}
-
 int group_view_new(const GroupForm *form, GroupView **ret) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         char complaint[ACCOUNT_COLUMNS_COMPLAINT_BYTES];
+        char unknown[GROUP_COLUMNS_COMPLAINT_BYTES], other[GROUP_COLUMNS_COMPLAINT_BYTES];
+        /* Two snapshots may turn out to be the ends of an interval. */
+        const ReportKind kinds[] = { form->kind, REPORT_INTERVAL };
+        size_t n_kinds = form->kind == REPORT_PAIR ? 2 : 1;
+        bool is_possible = false;
         Session *session = form->session;
         const Options *options = session->options;
         const View *wanted = &options->view;
-        GroupSinkNew *new;
+        const GroupSinkType *type;
         int r = 0;
 
         view = malloc(sizeof(*view));
@@ -155,7 +143,8 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
                 return r;
         if (options_have(options, OPTION_WINDOW) && options_have(options, OPTION_TOTALS))
                 return complain(STATUS_USAGE, "--window and --totals are two views: give either.");
-        if (options_have(options, OPTION_FORMAT) && session_has_json(session) && !form->stream)
+        if (options_have(options, OPTION_FORMAT) && session->json != JSON_STYLE_OFF &&
+            !form->stream)
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
         if (options_have(options, OPTION_FORMULAS) && view->format != FORMAT_CSV &&
@@ -169,26 +158,36 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
         if (options->columns && account_columns_parse(options->columns, &view->form.accounts,
                                                       complaint) == ACCOUNT_COLUMNS_E_INVALID)
                 return complain(STATUS_USAGE, "%s", complaint);
-        if (view->form.accounts.n == 0)
-                r = check_columns(options->columns, form->kind, &view->wants_spread);
-        if (r != 0)
-                return r;
-        new = form->stream                ? sink_rows_new
-              : form->metrics             ? sink_metrics_new
-              : session_has_json(session) ? sink_json_new
-                                          : forms[view->format].new;
+        /* A list that no answer could have is refused before the call is made. */
+        for (size_t i = 0; view->form.accounts.n == 0 && i < n_kinds; i++) {
+                GroupColumns columns;
+
+                if (group_columns_parse(options->columns, kinds[i], &columns,
+                                        i == 0 ? unknown : other) != 0)
+                        continue;
+                is_possible = true;
+                view->wants_spread = view->wants_spread || columns.want_spread;
+        }
+        if (view->form.accounts.n == 0 && !is_possible)
+                return complain(STATUS_USAGE, "%s", unknown);
+        type = form->stream                      ? &sink_rows
+               : form->metrics                   ? &sink_metrics
+               : session->json != JSON_STYLE_OFF ? &sink_json
+                                                 : forms[view->format].type;
         if (form->stream || form->metrics)
-                session->rows = true;
-        else if (!session_has_json(session))
-                session->rows = forms[view->format].is_machine;
-        r = new (&view->form, &view->sink);
-        if (r < 0)
-                return complain_errno(r, "prepare the output");
+                session->is_machine = true;
+        else if (session->json == JSON_STYLE_OFF)
+                session->is_machine = forms[view->format].is_machine;
+        session->is_chatty = session->is_chatty && !session->is_machine;
+        view->sink = calloc(1, type->size);
+        if (!view->sink)
+                return complain_errno(-ENOMEM, "prepare the output");
+        *view->sink = (GroupSink){ type, &view->form };
         /*
          * People who ask for nothing in particular get one line a group. Rows say which differences
          * of sets are more than chance.
          */
-        view->form.overview = !session_is_machine(session);
+        view->form.overview = !session->is_machine;
         view->form.rows = !view->form.overview || form->kind == REPORT_SETS ||
                           options_have(options, OPTION_ROWS) ||
                           options_have(options, OPTION_ALL_ROWS) ||
@@ -203,15 +202,16 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
 GroupView *group_view_free(GroupView *view) {
         if (!view)
                 return NULL;
-        if (view->sink)
-                view->sink->type->free(view->sink);
+        if (view->sink && view->sink->type->done)
+                view->sink->type->done(view->sink);
+        free(view->sink);
         free(view);
         return NULL;
 }
 
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         const Options *options = view->form.session->options;
-        bool is_machine = session_is_machine(view->form.session);
+        bool is_machine = view->form.session->is_machine;
         View parameter = options->view;
         bool no_tables, no_host;
 
@@ -231,7 +231,7 @@ void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
          * host.
          */
         no_tables = view->form.kind != REPORT_SETS &&
-                    (!view->form.rows || (!session_has_json(view->form.session) &&
+                    (!view->form.rows || (view->form.session->json == JSON_STYLE_OFF &&
                                           parameter.has_metrics && !parameter.has_sections));
         no_host = view->form.kind != REPORT_SETS && !no_tables && !is_machine &&
                   parameter.n_filter > 0 && !parameter.has_sections;
@@ -283,44 +283,11 @@ static int begin(GroupView *view, json_object *reply) {
         return view->sink->type->begin(view->sink, reply);
 }
 
-static int enter_stage(GroupView *view, unsigned stage) {
-        if (stage < view->stage)
-                return complain(STATUS_FAILED, "ctprofd sent its answer out of order.");
-        view->stage = stage;
-        return 0;
-}
-
-static int forward_parts(GroupView *view, json_object *reply) {
-        const ReportSetting *setting = &report_settings[view->form.kind];
-        json_object *sections = setting->has_sections ? cell_member(reply, "sections") : NULL;
-        json_object *overview = cell_member(reply, "overview");
-        GroupSink *sink = view->sink;
-        int r = 0;
-
-        if (cell_length(overview) > 0 && sink->type->overview) {
-                r = enter_stage(view, STAGE_OVERVIEW);
-                if (r == 0)
-                        r = sink->type->overview(sink, overview);
-        }
-        for (unsigned list = 0; r == 0 && list < setting->n_lists; list++) {
-                json_object *groups = cell_member(reply, setting->lists[list]);
-
-                if (cell_length(groups) == 0)
-                        continue;
-                r = enter_stage(view, STAGE_LISTS + list);
-                if (r != 0)
-                        return r;
-                r = sink->type->groups(sink, (GroupList) list, groups);
-        }
-        if (r != 0 || !json_object_is_type(sections, json_type_object))
-                return r;
-        r = enter_stage(view, STAGE_SECTIONS);
-        return r != 0 ? r : sink->type->sections(sink, sections);
-}
-
 int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters,
                         bool last) {
         GroupView *view = userdata;
+        const GroupSinkType *type = view->sink->type;
+        const ReportSetting *setting;
         int r;
 
         if (last) {
@@ -328,9 +295,28 @@ int group_view_on_reply(void *userdata, Connection *connection, json_object *par
                 pairing_warn_unmatched(&view->form.session->options->view, parameters);
         }
         r = view->begun ? 0 : begin(view, parameters);
-        if (r == 0)
-                r = forward_parts(view, parameters);
-        if (r == 0 && last)
-                r = view->sink->type->end(view->sink, parameters);
+        setting = &report_settings[view->form.kind];
+        for (unsigned stage = 0; r == 0 && stage <= STAGE_SECTIONS; stage++) {
+                unsigned list = stage - STAGE_LISTS;
+                json_object *part = NULL;
+
+                if (stage == STAGE_OVERVIEW && type->overview)
+                        part = cell_member(parameters, "overview");
+                else if (stage == STAGE_SECTIONS && setting->has_sections && type->sections)
+                        part = cell_member(parameters, "sections");
+                else if (list < setting->n_lists)
+                        part = cell_member(parameters, setting->lists[list]);
+                if (stage == STAGE_SECTIONS ? !json_object_is_type(part, json_type_object)
+                                            : cell_length(part) == 0)
+                        continue;
+                if (stage < view->stage)
+                        return complain(STATUS_FAILED, "ctprofd sent its answer out of order.");
+                view->stage = stage;
+                r = stage == STAGE_OVERVIEW   ? type->overview(view->sink, part)
+                    : stage == STAGE_SECTIONS ? type->sections(view->sink, part)
+                                              : type->groups(view->sink, (GroupList) list, part);
+        }
+        if (r == 0 && last && type->end)
+                r = type->end(view->sink, parameters);
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;
 }

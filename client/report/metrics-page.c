@@ -374,29 +374,6 @@ static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
         return r;
 }
 
-static int add_sections(GroupSink *sink, json_object *part) {
-        return 0;
-}
-
-static int end(GroupSink *sink, json_object *reply) {
-        return 0;
-}
-
-static void free_sink(GroupSink *sink) {
-        free(sink);
-}
-
-int sink_metrics_new(const GroupForm *form, GroupSink **ret) {
-        static const GroupSinkType type = { .begin = begin,
-                                            .groups = add_groups,
-                                            .sections = add_sections,
-                                            .end = end,
-                                            .free = free_sink };
-        GroupSink *sink = malloc(sizeof(*sink));
-
-        if (!sink)
-                return -ENOMEM;
-        *sink = (GroupSink){ &type, form };
-        *ret = sink;
-        return 0;
-}
+const GroupSinkType sink_metrics = { .size = sizeof(GroupSink),
+                                     .begin = begin,
+                                     .groups = add_groups };

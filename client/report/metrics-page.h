@@ -33,7 +33,7 @@ DEFINE_CLEANUP(MetricsPage *, metrics_page_free);
 void metrics_page_choose(View *view);
 
 /*
- * Views add to the page through sink_metrics_new(). They are of the interval that is written from
+ * Views add to the page through sink_metrics. They are of the interval that is written from
  * now on; before, of earlier ones.
  */
 void metrics_page_begin_last(MetricsPage *page);

@@ -2,13 +2,12 @@
 #include "report/sink.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "html/html-page.h"
 
 typedef struct SinkHtml {
         GroupSink sink;
-        HtmlPage *page;
+        HtmlPage page;
 } SinkHtml;
 
 static int begin(GroupSink *sink, json_object *reply) {
@@ -19,11 +18,12 @@ static int begin(GroupSink *sink, json_object *reply) {
                 .raw = options_have(options, OPTION_RAW),
                 .all_rows = options_have(options, OPTION_ALL_ROWS),
         };
-        HtmlPage *page = ((SinkHtml *) sink)->page;
+        HtmlPage *page = &((SinkHtml *) sink)->page;
         Lines lines = { .terminal = &none };
         JsonOut *info;
         int r;
 
+        page->out = stdout;
         r = html_page_begin(page, &settings);
         if (r < 0)
                 return r;
@@ -45,44 +45,27 @@ static int begin(GroupSink *sink, json_object *reply) {
 }
 
 static int add_groups(GroupSink *sink, GroupList list, json_object *groups) {
-        html_page_add_groups(((SinkHtml *) sink)->page,
+        html_page_add_groups(&((SinkHtml *) sink)->page,
                              report_settings[sink->form->kind].lists[list], groups);
         return 0;
 }
 
 static int add_sections(GroupSink *sink, json_object *part) {
-        html_page_add_sections(((SinkHtml *) sink)->page, part);
+        html_page_add_sections(&((SinkHtml *) sink)->page, part);
         return 0;
 }
 
 static int end(GroupSink *sink, json_object *reply) {
-        return html_page_end(((SinkHtml *) sink)->page, reply);
+        return html_page_end(&((SinkHtml *) sink)->page, reply);
 }
 
-static void free_sink(GroupSink *sink) {
-        SinkHtml *html = (SinkHtml *) sink;
-
-        html->page = html_page_free(html->page);
-        free(html);
+static void done(GroupSink *sink) {
+        html_page_done(&((SinkHtml *) sink)->page);
 }
 
-int sink_html_new(const GroupForm *form, GroupSink **ret) {
-        static const GroupSinkType type = { .begin = begin,
-                                            .groups = add_groups,
-                                            .sections = add_sections,
-                                            .end = end,
-                                            .free = free_sink };
-        SinkHtml *html = malloc(sizeof(*html));
-        int r;
-
-        if (!html)
-                return -ENOMEM;
-        *html = (SinkHtml){ .sink = { &type, form } };
-        r = html_page_new(stdout, &html->page);
-        if (r < 0) {
-                free(html);
-                return r;
-        }
-        *ret = &html->sink;
-        return 0;
-}
+const GroupSinkType sink_html = { .size = sizeof(SinkHtml),
+                                  .begin = begin,
+                                  .groups = add_groups,
+                                  .sections = add_sections,
+                                  .end = end,
+                                  .done = done };

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "render/cell.h"
@@ -52,6 +51,7 @@ static int begin(GroupSink *sink, json_object *reply) {
         const GroupForm *form = sink->form;
         int r;
 
+        json_out_init(&json->out, stdout, form->session->json);
         json->setting = &report_settings[form->kind];
         json_out_object(&json->out);
         r = form->lead ? form->lead(form->lead_userdata, NULL, &json->out) : 0;
@@ -132,26 +132,16 @@ static int end(GroupSink *sink, json_object *reply) {
         return session_finish_json(&json->out);
 }
 
-static void free_sink(GroupSink *sink) {
+static void done(GroupSink *sink) {
         SinkJson *json = (SinkJson *) sink;
 
         json_out_done(&json->out);
         (void) json_object_put(json->first);
-        free(json);
 }
 
-int sink_json_new(const GroupForm *form, GroupSink **ret) {
-        static const GroupSinkType type = { .begin = begin,
-                                            .groups = add_groups,
-                                            .sections = add_sections,
-                                            .end = end,
-                                            .free = free_sink };
-        SinkJson *json = malloc(sizeof(*json));
-
-        if (!json)
-                return -ENOMEM;
-        *json = (SinkJson){ .sink = { &type, form } };
-        json_out_init(&json->out, stdout, form->session->json);
-        *ret = &json->sink;
-        return 0;
-}
+const GroupSinkType sink_json = { .size = sizeof(SinkJson),
+                                  .begin = begin,
+                                  .groups = add_groups,
+                                  .sections = add_sections,
+                                  .end = end,
+                                  .done = done };

@@ -556,7 +556,7 @@ static void begin_stream(SinkRows *rows, const Session *session) {
         rows->writer = (RowWriter){ .style = stream->is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
                                     .formulas = options_have(session->options, OPTION_FORMULAS),
                                     .out = stream->out };
-        if (stream->is_csv && !stream->is_begun && session_legend(session) == TABLE_LEGEND_SHOWN) {
+        if (stream->is_csv && !stream->is_begun && session->legend == TABLE_LEGEND_SHOWN) {
                 rows->writer.naming = true;
                 begin_head(rows, NULL, NULL);
                 write_heads(rows, NULL);
@@ -570,15 +570,21 @@ static void begin_stream(SinkRows *rows, const Session *session) {
 static int begin(GroupSink *sink, json_object *reply) {
         SinkRows *rows = (SinkRows *) sink;
         const Session *session = sink->form->session;
+        const View *view = &session->options->view;
         int r;
 
+        rows->own = (RowStream){ stdout, .is_csv = session->options->format == FORMAT_CSV };
+        rows->stream = sink->form->stream ? sink->form->stream : &rows->own;
+        rows->present = rows->stream->present;
+        /* A user who names metrics wants nothing else; a stream has to be believed. */
+        rows->lives = sink->form->stream || (!view->has_metrics && !view->has_sections);
         rows->kind = sink->form->kind;
         rows->setting = &report_settings[rows->kind];
         r = sink->form->lead ? sink->form->lead(sink->form->lead_userdata, NULL, NULL) : 0;
         if (r != 0)
                 return r;
         begin_stream(rows, session);
-        begin_head(rows, rows->setting->name, view_axis_names[session->options->view.axis]);
+        begin_head(rows, rows->setting->name, view_axis_names[view->axis]);
         write_heads(rows, reply);
         if (rows->kind == REPORT_INTERVAL)
                 rows->coverage = json_object_get(cell_member(reply, "coverage"));
@@ -632,36 +638,19 @@ static int end(GroupSink *sink, json_object *reply) {
         return rows->writer.error;
 }
 
-static void free_sink(GroupSink *sink) {
+static void done(GroupSink *sink) {
         SinkRows *rows = (SinkRows *) sink;
 
         row_writer_done(&rows->writer);
         (void) json_object_put(rows->coverage);
-        free(sink);
 }
 
-int sink_rows_new(const GroupForm *form, GroupSink **ret) {
-        static const GroupSinkType type = { .begin = begin,
-                                            .groups = add_groups,
-                                            .sections = add_sections,
-                                            .end = end,
-                                            .free = free_sink };
-        const View *view = &form->session->options->view;
-        SinkRows *rows = malloc(sizeof(*rows));
-
-        if (!rows)
-                return -ENOMEM;
-        *rows = (SinkRows){
-                .sink = { &type, form },
-                .own = { stdout, .is_csv = form->session->options->format == FORMAT_CSV },
-                /* A user who names metrics wants nothing else; a stream has to be believed. */
-                .lives = form->stream || (!view->has_metrics && !view->has_sections),
-        };
-        rows->stream = form->stream ? form->stream : &rows->own;
-        rows->present = rows->stream->present;
-        *ret = &rows->sink;
-        return 0;
-}
+const GroupSinkType sink_rows = { .size = sizeof(SinkRows),
+                                  .begin = begin,
+                                  .groups = add_groups,
+                                  .sections = add_sections,
+                                  .end = end,
+                                  .done = done };
 
 int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Span reason) {
         static const RowCount nothing = { .has_reason = true };

@@ -17,7 +17,6 @@
 #include "report/overview/overview.h"
 #include "report/section/section-row.h"
 #include "report/section/section-tables.h"
-#include "wire/message-object.h"
 
 /* Lines of a first screen that are no groups: blank ones, headers, hints, and the next prompt. */
 #define OTHER_LINES 5
@@ -40,7 +39,7 @@ typedef struct SinkText {
         char *later_text;       /* owned */
         size_t n_later;
         OneSided only[2]; /* BEFORE, AFTER */
-        SectionTables *sections;
+        SectionTables sections;
         bool groups_done; /* their table is printed */
         uint32_t user_hz; /* the ticks of a second; 0: no head of the first reply has it */
         /* The filter lets so many groups through, unless there is none or an older daemon. */
@@ -59,55 +58,45 @@ static bool wants_groups(const View *view) {
         return false;
 }
 
-static size_t count_lines(const char *text, size_t n) {
-        size_t n_lines = 0;
-
-        for (size_t i = 0; i < n; i++)
-                n_lines += text[i] == '\n';
-        return n_lines;
-}
-
 /*
- * Writes the lines above the tables to *ret_text, owned by the caller. Each takes at most
- * @max_lines of the terminal.
+ * Writes the lines above the tables to *ret_text, owned by the caller, and counts them. Each takes
+ * at most @max_lines of the terminal.
  */
-static int format_head(const GroupForm *form, json_object *reply, size_t max_lines, char **ret_text,
-                       size_t *ret_n) {
-        _cleanup_(freep) char *text = NULL;
+static int format_head(SinkText *text, size_t max_lines, char **ret_text, size_t *ret_n) {
+        const GroupForm *form = text->sink.form;
+        _cleanup_(freep) char *head = NULL;
         size_t n;
-        FILE *head = open_memstream(&text, &n);
-        const Lines lines = { .out = head,
+        FILE *out = open_memstream(&head, &n);
+        const Lines lines = { .out = out,
                               .terminal = &form->session->terminal,
                               .label_columns = OVERVIEW_LABEL_COLUMNS,
                               .max_lines = max_lines };
         int r;
 
-        if (!head)
+        if (!out)
                 return -ENOMEM;
-        r = form->lead ? form->lead(form->lead_userdata, head, NULL) : 0;
+        r = form->lead ? form->lead(form->lead_userdata, out, NULL) : 0;
         if (r == 0)
-                r = overview_print(&lines, form->kind, reply,
+                r = overview_print(&lines, form->kind, text->first,
                                    options_have(form->session->options, OPTION_VERBOSE));
-        if (fclose(head) != 0)
+        if (fclose(out) != 0)
                 return -ENOMEM;
         if (r != 0)
                 return r;
-        *ret_text = TAKE_PTR(text);
+        text->n_head_lines = 0;
+        for (size_t i = 0; i < n; i++)
+                text->n_head_lines += head[i] == '\n';
+        *ret_text = TAKE_PTR(head);
         *ret_n = n;
         return 0;
 }
 
-/* Prints the lines above the tables and counts them. */
 static int print_head(SinkText *text) {
         _cleanup_(freep) char *head = NULL;
         size_t n;
-        int r;
+        int r = format_head(text, 0, &head, &n);
 
-        r = format_head(text->sink.form, text->first, 0, &head, &n);
-        if (r != 0)
-                return r;
-        text->n_head_lines = count_lines(head, n);
-        return fwrite(head, 1, n, stdout) == n ? 0 : -errno;
+        return r != 0 || fwrite(head, 1, n, stdout) == n ? r : -errno;
 }
 
 static int new_accounts(const SinkText *text, uint64_t max_rows, FILE *out, AccountTable **ret) {
@@ -117,7 +106,7 @@ static int new_accounts(const SinkText *text, uint64_t max_rows, FILE *out, Acco
         r = account_table_new(form->session, form->kind, &form->accounts, text->first, max_rows,
                               out, ret);
         if (r == 0 && text->command)
-                account_table_add_command(*ret, text->command);
+                account_table_add(*ret, text->command, true);
         return r;
 }
 
@@ -171,7 +160,11 @@ static int begin(GroupSink *sink, json_object *reply) {
         if (r == 0)
                 r = group_table_new(form->session, &form->columns, form->kind, text->user_hz,
                                     text->later ? text->later : stdout, &text->table);
-        return r != 0 ? r : section_tables_new(form->session, form->kind, reply, &text->sections);
+        text->sections = (SectionTables){ .session = form->session,
+                                          .is_pair = report_settings[form->kind].n_lists > 1,
+                                          .reply = reply,
+                                          .raw = options_have(form->session->options, OPTION_RAW) };
+        return r;
 }
 
 static int add_accounts(GroupSink *sink, json_object *rows) {
@@ -182,7 +175,7 @@ static int add_accounts(GroupSink *sink, json_object *rows) {
                 json_object *row = cell_element(rows, i);
 
                 if (text->accounts)
-                        account_table_add(text->accounts, row);
+                        account_table_add(text->accounts, row, false);
                 else if (json_object_array_add(text->kept, json_object_get(row)) != 0)
                         return -ENOMEM;
         }
@@ -211,82 +204,37 @@ static int end_overview(SinkText *text) {
         return r;
 }
 
-/* the overview of sets */
-
-/* Takes @value; NULL is one that could not be made. */
-static int put(json_object *object, const char *key, json_object *value) {
-        if (value && json_object_object_add(object, key, value) == 0)
-                return 0;
-        (void) json_object_put(value);
-        return -ENOMEM;
-}
-
-/* Adds the members of @from but those in @but; both have them then. */
-static int share_members(json_object *object, json_object *from, const char *const but[],
-                         size_t n) {
-        json_object_iter member;
-        int r = 0;
-
-        if (!json_object_is_type(from, json_type_object))
-                return 0;
-        json_object_object_foreachC(from, member) {
-                bool is_left_out = !member.val;
-
-                for (size_t i = 0; i < n; i++)
-                        is_left_out = is_left_out || strcmp(member.key, but[i]) == 0;
-                if (r == 0 && !is_left_out)
-                        r = put(object, member.key, json_object_get(member.val));
-        }
-        return r;
-}
-
-/* Adds an Account of the rates of a side, which are those of a second; null without any. */
-static int add_median(json_object *accounts, json_object *rates, json_object *threads) {
-        json_object *account = rates ? json_object_new_object() : NULL;
-        double n = json_object_get_double(threads);
-        int r = !rates || account ? 0 : -ENOMEM;
-
-        if (r == 0 && rates)
-                r = share_members(account, rates, NULL, 0);
-        if (r == 0 && rates)
-                r = put(account, "threads",
-                        json_object_new_int64(n >= 0 && n < 0x1p53 ? (int64_t) (n + 0.5) : 0));
-        if (r == 0 && rates)
-                r = put(account, "elapsedNs", json_object_new_int64(NSEC_PER_SEC));
-        if (r == 0 && json_object_array_add(accounts, account) == 0)
-                return 0;
-        (void) json_object_put(account);
-        return -ENOMEM;
-}
-
-/* Adds a SetGroup to the overview as the OverviewRow that other kinds have of a group. */
+/*
+ * Adds a SetGroup to the overview, after it was given the members that an OverviewRow of other
+ * kinds has: its rates are those of a second, and so the accounts of its sides; null without any.
+ */
 static int add_set_account(SinkText *text, json_object *group) {
-        static const char *const but[] = { "rates", "metrics", "derived", "threadsBefore",
-                                           "threadsAfter" };
-        json_object *rates = cell_member(group, "rates");
-        json_object *before = cell_member(rates, "before"), *after = cell_member(rates, "after");
-        _cleanup_(message_object_freep) json_object *row = NULL;
-        json_object *accounts;
-        int r;
+        static const char *const sides[] = { "before", "after" };
+        static const char *const numbers[] = { "threadsBefore", "threadsAfter" };
+        json_object *rates = cell_member(group, "rates"), *accounts = json_object_new_array();
+        json_object *of_side[2] = { cell_member(rates, sides[0]), cell_member(rates, sides[1]) };
+        int r = accounts ? json_object_object_add(group, "accounts", accounts) : -1;
 
-        if (!before && !after) /* a daemon that tells no rates */
-                return 0;
-        row = json_object_new_object();
-        accounts = row ? json_object_new_array() : NULL;
-        if (!row || put(row, "accounts", accounts) < 0)
-                return -ENOMEM;
-        r = share_members(row, group, but, ELEMENTSOF(but));
-        if (r == 0)
-                r = add_median(accounts, before, cell_member(group, "threadsBefore"));
-        if (r == 0)
-                r = add_median(accounts, after, cell_member(group, "threadsAfter"));
-        if (r == 0 && (!before || !after))
-                r = put(row, "only", json_object_new_string(before ? "before" : "after"));
-        if (r == 0) {
-                text->has_overview = true;
-                account_table_add(text->accounts, row);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(sides); i++) {
+                double n = json_object_get_double(cell_member(group, numbers[i]));
+                int64_t n_threads = n >= 0 && n < 0x1p53 ? (int64_t) (n + 0.5) : 0;
+
+                if (of_side[i])
+                        r = json_object_object_add(of_side[i], "threads",
+                                                   json_object_new_int64(n_threads));
+                else if (of_side[1 - i])
+                        r = json_object_object_add(group, "only",
+                                                   json_object_new_string(sides[1 - i]));
+                if (r == 0)
+                        r = json_object_array_add(accounts, json_object_get(of_side[i]));
         }
-        return r;
+        if (r != 0)
+                return -ENOMEM;
+        if (of_side[0] || of_side[1]) { /* else a daemon that tells no rates */
+                text->has_overview = true;
+                account_table_add(text->accounts, group, false);
+        }
+        return 0;
 }
 
 /* groups */
@@ -317,7 +265,7 @@ static void print_nothing(const SinkText *text) {
         const View *view = &session->options->view;
         bool filters = view->n_filter > 0;
 
-        if (!session_is_chatty(session))
+        if (!session->is_chatty)
                 return;
         if (text->knows_matched && text->n_matched == 0)
                 (void) puts("no group matches the filter");
@@ -377,7 +325,7 @@ static int add_sections(GroupSink *sink, json_object *part) {
         int r;
 
         r = end_groups(text);
-        return r < 0 ? r : section_tables_add(text->sections, part);
+        return r < 0 ? r : section_tables_add(&text->sections, part);
 }
 
 /* hints */
@@ -413,7 +361,7 @@ static int print_cuts(const Lines *lines, json_object *cuts) {
 static void print_hidden_rows(FILE *out, const SinkText *text, json_object *reply) {
         bool any_section;
         uint64_t n = number_add_saturating(cell_u64(reply, "hiddenRows"),
-                                           section_tables_hidden(text->sections, &any_section));
+                                           section_tables_hidden(&text->sections, &any_section));
         bool has_threshold = text->sink.form->session->options->view.has_threshold;
         const char *rows = n == 1 ? "row" : "rows";
 
@@ -435,22 +383,6 @@ static void print_hidden_rows(FILE *out, const SinkText *text, json_object *repl
                                rows);
 }
 
-static void append_more_groups(Buffer *line, const SinkText *text, json_object *reply) {
-        uint64_t n = cell_u64(reply, "hiddenGroups");
-        const AccountTable *accounts = text->accounts;
-        uint64_t n_idle = accounts ? accounts->n_idle : 0;
-
-        /* With rows, the groups that were cut have their rows by metric below. */
-        if (accounts && !text->sink.form->rows && accounts->n_rows > accounts->max_rows)
-                n = number_add_saturating(n, accounts->n_rows - accounts->max_rows);
-        if (n > 0)
-                buffer_append_format(line, "%llu more group%s (--limit 0)", (unsigned long long) n,
-                                     n == 1 ? "" : "s");
-        if (n_idle > 0)
-                buffer_append_format(line, "%s%llu idle group%s (--all-rows)", n > 0 ? "; " : "",
-                                     (unsigned long long) n_idle, n_idle == 1 ? "" : "s");
-}
-
 static int write_hints(const Lines *lines, const SinkText *text, json_object *reply) {
         static const char elsewhere[] = "a wider terminal or a pipe has it";
         static const char chosen[] = "a wider terminal, a pipe or --columns has it";
@@ -458,6 +390,8 @@ static int write_hints(const Lines *lines, const SinkText *text, json_object *re
         uint64_t n_before = cell_u64(reply, "groupsOnlyBefore");
         uint64_t n_after = cell_u64(reply, "groupsOnlyAfter");
         size_t n_pairings = cell_length(cell_member(reply, "pairings"));
+        uint64_t n_more = cell_u64(reply, "hiddenGroups");
+        uint64_t n_idle = text->accounts ? text->accounts->n_idle : 0;
         _cleanup_(buffer_done) Buffer line = {}, accounts = {}, rows = {};
         const struct {
                 const Buffer *names;
@@ -465,15 +399,26 @@ static int write_hints(const Lines *lines, const SinkText *text, json_object *re
         } omitted[] = {
                 { &accounts, elsewhere },
                 { &rows, text->sink.form->kind == REPORT_SETS ? elsewhere : chosen },
-                { &text->sections->omitted, elsewhere },
+                { &text->sections.omitted, elsewhere },
         };
         int r = 0;
 
+        /* With rows, the groups that were cut have their rows by metric below. */
+        if (text->accounts && !text->sink.form->rows &&
+            text->accounts->n_rows > text->accounts->max_rows)
+                n_more = number_add_saturating(n_more,
+                                               text->accounts->n_rows - text->accounts->max_rows);
+        if (n_more > 0)
+                buffer_append_format(&line, "%llu more group%s (--limit 0)",
+                                     (unsigned long long) n_more, n_more == 1 ? "" : "s");
+        if (n_idle > 0)
+                buffer_append_format(&line, "%s%llu idle group%s (--all-rows)",
+                                     n_more > 0 ? "; " : "", (unsigned long long) n_idle,
+                                     n_idle == 1 ? "" : "s");
         if (text->accounts)
                 r = account_table_print_signs(text->accounts, lines);
         if (r == 0 && text->sink.form->rows) {
                 print_hidden_rows(lines->out, text, reply);
-                append_more_groups(&line, text, reply);
                 r = line.n > 0 ? lines_print_buffer(lines, "", &line) : 0;
         }
         if (n_before > 0)
@@ -492,7 +437,7 @@ static int write_hints(const Lines *lines, const SinkText *text, json_object *re
         if (text->accounts)
                 table_omitted(text->accounts->table, &accounts);
         if (text->sink.form->rows)
-                group_table_omitted(text->table, &rows);
+                table_omitted(text->table->table, &rows);
         for (size_t i = 0; i < ELEMENTSOF(omitted); i++)
                 if (omitted[i].names->n > 0)
                         lines_format(lines, "", "no room for %.*s: %s", (int) omitted[i].names->n,
@@ -503,7 +448,6 @@ static int write_hints(const Lines *lines, const SinkText *text, json_object *re
         if (n_pairings > 0)
                 lines_format(lines, "", "%zu cgroup%s paired by content (--rows lists them)",
                              n_pairings, n_pairings == 1 ? "" : "s");
-        append_more_groups(&line, text, reply);
         buffer_append_format(&line, "%sby metric: --rows, --filter, --metrics, --sections",
                              line.n > 0 ? "; " : "");
         return lines_print_buffer(lines, "", &line);
@@ -517,7 +461,7 @@ static int print_hints(const SinkText *text, json_object *reply, FILE *out) {
         size_t n = 0;
         int r;
 
-        if (!session_is_chatty(session) || options_have(session->options, OPTION_NO_LEGEND))
+        if (!session->is_chatty || options_have(session->options, OPTION_NO_LEGEND))
                 return 0;
         lines.out = open_memstream(&written, &n);
         if (!lines.out)
@@ -545,7 +489,7 @@ static int format_below(SinkText *text, json_object *reply, size_t max_rows, cha
         text->accounts = account_table_free(text->accounts);
         r = new_accounts(text, max_rows, out, &text->accounts);
         for (size_t i = 0; r == 0 && i < cell_length(text->kept); i++)
-                account_table_add(text->accounts, cell_element(text->kept, i));
+                account_table_add(text->accounts, cell_element(text->kept, i), false);
         if (r == 0 && text->accounts->begun)
                 r = table_end(text->accounts->table);
         if (r == 0)
@@ -560,23 +504,23 @@ static int format_below(SinkText *text, json_object *reply, size_t max_rows, cha
 }
 
 /*
- * Writes as many groups as leave room for the hints and the next prompt below @n_lines. What
- * the hints say depends on the rows, so they are made until they fit.
+ * Writes as many groups as leave room for the hints and the next prompt below the head. What the
+ * hints say depends on the rows, so they are made until they fit.
  */
-static int format_fitting(SinkText *text, json_object *reply, size_t n_lines, char **ret_text,
-                          size_t *ret_n) {
+static int format_fitting(SinkText *text, json_object *reply, char **ret_text, size_t *ret_n) {
         size_t screen = MAX_OF(text->sink.form->session->terminal.rows, (size_t) SCREEN_LINES);
         size_t max_rows = cell_length(text->kept);
 
         for (;;) {
+                size_t n, n_all = text->n_head_lines + 1;
                 _cleanup_(freep) char *below = NULL;
-                size_t n, n_all;
                 int r;
 
                 r = format_below(text, reply, max_rows, &below, &n);
                 if (r != 0)
                         return r;
-                n_all = n_lines + count_lines(below, n) + 1;
+                for (size_t i = 0; i < n; i++)
+                        n_all += below[i] == '\n';
                 text->has_groups = max_rows >= MIN_GROUPS || max_rows == cell_length(text->kept);
                 if (n_all <= screen || max_rows <= 1) {
                         *ret_text = TAKE_PTR(below);
@@ -596,10 +540,9 @@ static int print_screen(SinkText *text, json_object *reply) {
                 _cleanup_(freep) char *head = NULL, *below = NULL;
                 size_t n_head, n_below;
 
-                r = format_head(text->sink.form, text->first, cuts[i], &head, &n_head);
+                r = format_head(text, cuts[i], &head, &n_head);
                 if (r == 0)
-                        r = format_fitting(text, reply, count_lines(head, n_head), &below,
-                                           &n_below);
+                        r = format_fitting(text, reply, &below, &n_below);
                 if (r != 0 || (!text->has_groups && i + 1 < ELEMENTSOF(cuts)))
                         continue;
                 if (fwrite(head, 1, n_head, stdout) != n_head ||
@@ -621,7 +564,7 @@ static int end(GroupSink *sink, json_object *reply) {
                 return print_screen(text, reply);
         /* A view without sections has none to explain. */
         if (r == 0 && form->rows && setting->has_sections)
-                r = section_tables_end(text->sections);
+                r = section_tables_end(&text->sections);
         if (r == 0 && form->rows)
                 r = pairing_table_print(form->session, reply);
         for (size_t i = 0; r == 0 && form->rows && i + 1 < setting->n_lists; i++)
@@ -630,7 +573,7 @@ static int end(GroupSink *sink, json_object *reply) {
         return r < 0 ? r : print_hints(text, reply, stdout);
 }
 
-static void free_sink(GroupSink *sink) {
+static void done(GroupSink *sink) {
         SinkText *text = (SinkText *) sink;
 
         (void) json_object_put(text->first);
@@ -641,25 +584,16 @@ static void free_sink(GroupSink *sink) {
         if (text->later)
                 (void) fclose(text->later);
         free(text->later_text);
-        text->sections = section_tables_free(text->sections);
+        section_tables_done(&text->sections);
         for (size_t i = 0; i < 2; i++)
                 for (size_t k = 0; k < text->only[i].n_kept; k++)
                         (void) json_object_put(text->only[i].groups[k]);
-        free(text);
 }
 
-int sink_text_new(const GroupForm *form, GroupSink **ret) {
-        static const GroupSinkType type = { .begin = begin,
-                                            .overview = add_accounts,
-                                            .groups = add_groups,
-                                            .sections = add_sections,
-                                            .end = end,
-                                            .free = free_sink };
-        SinkText *text = malloc(sizeof(*text));
-
-        if (!text)
-                return -ENOMEM;
-        *text = (SinkText){ .sink = { &type, form } };
-        *ret = &text->sink;
-        return 0;
-}
+const GroupSinkType sink_text = { .size = sizeof(SinkText),
+                                  .begin = begin,
+                                  .overview = add_accounts,
+                                  .groups = add_groups,
+                                  .sections = add_sections,
+                                  .end = end,
+                                  .done = done };

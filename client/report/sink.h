@@ -62,19 +62,21 @@ typedef struct GroupForm {
 
 typedef struct GroupSink GroupSink;
 
-/* All but free() return 0, an exit status after a message to the user, or -errno. */
+/* All but done() return 0, an exit status after a message to the user, or -errno. */
 typedef struct GroupSinkType {
+        size_t size; /* of the struct that begins with a GroupSink; zeroed before begin() */
         /* @reply is the first one, with heads, sources and hostChanges. */
         int (*begin)(GroupSink *sink, json_object *reply);
         /* @rows are OverviewRows, a part of the overview, which comes first. NULL: not used. */
         int (*overview)(GroupSink *sink, json_object *rows);
         /* @groups are a part of the list, which is not empty. */
         int (*groups)(GroupSink *sink, GroupList list, json_object *groups);
-        /* @part is the object {NAME: [row...]...}; a name may come again in the next part. */
+        /* @part is {NAME: [row...]...}; a name may come again in the next part. NULL: not used. */
         int (*sections)(GroupSink *sink, json_object *part);
-        /* @reply is the last one, with counts of hidden groups and rows. */
+        /* @reply is the last one, with counts of hidden groups and rows. NULL: not used. */
         int (*end)(GroupSink *sink, json_object *reply);
-        void (*free)(GroupSink *sink);
+        /* Releases what the sink owns, even if nothing has begun. NULL: it owns nothing. */
+        void (*done)(GroupSink *sink);
 } GroupSinkType;
 
 /* The first member of every sink. */
@@ -83,15 +85,14 @@ struct GroupSink {
         const GroupForm *form;
 };
 
-/* Returns 0 or -ENOMEM. @form is borrowed. */
-typedef int GroupSinkNew(const GroupForm *form, GroupSink **ret);
-GroupSinkNew sink_json_new; /* --json */
-GroupSinkNew sink_rows_new; /* --format csv and ndjson */
+extern const GroupSinkType sink_json;    /* --json */
+extern const GroupSinkType sink_rows;    /* --format csv and ndjson */
+extern const GroupSinkType sink_html;    /* --format html: html/html-page.h */
+extern const GroupSinkType sink_metrics; /* of an interval, into a MetricsPage: metrics-page.h */
+extern const GroupSinkType sink_text;    /* for people: overview, tables, hints */
+
 /*
  * Writes a row that says that nothing is known of the time between two snapshots, and why. @ends:
  * {before, after, sameBoot}, heads or null. 0 or -errno.
  */
 int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Span reason);
-GroupSinkNew sink_html_new;    /* --format html: html/html-page.h */
-GroupSinkNew sink_metrics_new; /* of an interval, into a MetricsPage: metrics-page.h */
-GroupSinkNew sink_text_new;    /* for people: overview, tables, hints */

@@ -39,9 +39,9 @@ static void format_printable(Span text, size_t n_columns, const char *marks, cha
         /* Without memory the sentence still names the problem, though not the object. */
         if (printable_append_name(&printable, text) < 0 || buffer_terminate(&printable, &shown) < 0)
                 shown = "?";
-        n = printable_fit(shown, n_columns);
+        n = printable_fit(span_of(shown), n_columns, NULL);
         while (n > QUOTE_BYTES - 8)
-                n = printable_fit(shown, --n_columns);
+                n = printable_fit(span_of(shown), --n_columns, NULL);
         (void) snprintf(ret, QUOTE_BYTES, "%s%.*s%s%s", marks, (int) n, shown,
                         shown[n] != '\0' ? "\u2026" : "", marks);
 }

@@ -17,6 +17,7 @@
  *     VIEW_PART(MEMBER)     sets a member of the view that has a form of its own
  *     TEXT(MEMBER, NOUN)    keeps its value, which must not be empty where there is a noun for it
  *     TIME(MEMBER)          reads its value as a time
+ *     CHOICE(MEMBER)        is one of a list of words
  *     VALUE(NAME)           has a function of its own, take_NAME() in options.c
  */
 
@@ -45,7 +46,7 @@
           "Ask the hosts that FILE (\"-\": stdin) names, such a list a line")                   \
         O(FANOUT, "fanout", 0, REQUIRED, "N", VALUE(fanout),                                    \
           "Ask so many of several hosts at a time (default: 16)")                               \
-        O(JSON, "json", 'j', OPTIONAL, "STYLE", VALUE(json),                                    \
+        O(JSON, "json", 'j', OPTIONAL, "STYLE", CHOICE(json),                                    \
           "Print the result as JSON: short, pretty or off")                                     \
         O(TIMEOUT, "timeout", 0, REQUIRED, "SECONDS", VALUE(timeout),                           \
           "Give up after so many seconds in all (default: when the daemon sends nothing for "   \
@@ -66,17 +67,17 @@
           "Name of the snapshot (default: the time of the capture)")                            \
         O(REPLACE, "replace", 0, NONE, "", GIVEN,                                               \
           "Replace the snapshot that has this name")                                            \
-        O(SMAPS, "smaps", 0, OPTIONAL, "WHICH", VALUE(smaps),                                   \
+        O(SMAPS, "smaps", 0, OPTIONAL, "WHICH", CHOICE(smaps),                                   \
           "Read smaps_rollup of these processes: all (also without WHICH), small or none; "     \
           "reading it stalls large ones (default: ctprofd.conf(5), there small)")               \
         O(NO_SMAPS, "no-smaps", 0, NONE, "", GIVEN,                                             \
           "The same as --smaps=none")                                                           \
         O(NO_HEAP, "no-heap", 0, NONE, "", GIVEN,                                               \
           "Do not read the counters of jemalloc, which are in the memory of processes")         \
-        O(REASONS, "reasons", 0, REQUIRED, "WHETHER", VALUE(reasons),                           \
+        O(REASONS, "reasons", 0, REQUIRED, "WHETHER", CHOICE(reasons),                           \
           "Whether waits are counted by reason from this capture on, for as long as "           \
           "ctprofd.conf(5) says, there 1h: yes (default) or no")                                \
-        O(BACKEND, "backend", 0, REQUIRED, "HOW", VALUE(backend),                               \
+        O(BACKEND, "backend", 0, REQUIRED, "HOW", CHOICE(backend),                               \
           "Read threads through BPF (bpf), from files (procfs), or auto: through BPF where "    \
           "that works (default: ctprofd.conf(5), there auto)")                                    \
         O(AT, "at", 0, REQUIRED, "TIME", VALUE(at),                                             \
@@ -100,7 +101,7 @@
           "With --changes: only the N groups of each interval that weigh most")
 
 #define OPTIONS_OF_VIEWS(O)                                                                     \
-        O(FORMAT, "format", 0, REQUIRED, "FORMAT", VALUE(format),                               \
+        O(FORMAT, "format", 0, REQUIRED, "FORMAT", CHOICE(format),                               \
           "table (default), csv or ndjson (a row for each group and metric, see "               \
           "ctprof-rows(5)), or html (one page for a browser: redirect it into a file)")         \
         O(FORMULAS, "formulas", 0, NONE, "", GIVEN,                                             \

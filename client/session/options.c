@@ -64,58 +64,41 @@ typedef struct Taking {
         const char *value;
         uint64_t now_realtime_ns;
         char *complaint;
-        char quoted[QUOTE_BYTES]; /* the value, for the complaint */
+        char quoted[QUOTE_BYTES]; /* room for the value, for the complaint */
 } Taking;
 
-static int take_json(Taking *taking) {
-        static const char *const styles[] = {
-                [JSON_WISH_SHORT] = "short",
-                [JSON_WISH_PRETTY] = "pretty",
-                [JSON_WISH_OFF] = "off",
-        };
+/* An option whose value is one of a list of words, of which the member gets the index. */
+typedef struct Choice {
+        const char *const *words;
+        unsigned n_words;
+        unsigned without;  /* what the member gets without a value */
+        size_t at;         /* an enumeration in the options */
+        const char *joint; /* between the option and the value, in the complaint */
+        const char *fault;
+} Choice;
 
-        taking->options->json = JSON_WISH_AUTO;
-        if (!taking->value)
-                return 0;
-        for (unsigned i = 0; i < ELEMENTSOF(styles); i++)
-                if (styles[i] && strcmp(taking->value, styles[i]) == 0) {
-                        taking->options->json = (JsonWish) i;
-                        return 0;
-                }
-        return refuse(taking->complaint, "--json=%s is not a style: it is short, pretty or off.",
-                      taking->quoted);
-}
+enum { CHOICE_json, CHOICE_smaps, CHOICE_backend, CHOICE_reasons, CHOICE_format, _CHOICE_MAX };
 
-static int take_smaps(Taking *taking) {
-        SmapsMode *smaps = &taking->options->smaps;
+static const char *const json_words[] = { "off", "short", "pretty" };
+static const char *const reasons_words[] = { "no", "yes" };
 
-        *smaps = SMAPS_MODE_ALL;
-        if (taking->value)
-                *smaps = (SmapsMode) name_find(span_of(taking->value), smaps_mode_names,
-                                               _SMAPS_MODE_MAX);
-        if (*smaps != _SMAPS_MODE_MAX)
-                return 0;
-        return refuse(taking->complaint,
-                      "--smaps=%s does not say of which processes: it is all, small or none.",
-                      taking->quoted);
-}
-
-static int take_backend(Taking *taking) {
-        taking->options->backend = (BackendChoice) name_find(
-                span_of(taking->value), backend_choice_names, _BACKEND_CHOICE_MAX);
-        if (taking->options->backend != _BACKEND_CHOICE_MAX)
-                return 0;
-        return refuse(taking->complaint, "--backend=%s is none: it is auto, procfs or bpf.",
-                      taking->quoted);
-}
-
-static int take_reasons(Taking *taking) {
-        taking->options->reasons = strcmp(taking->value, "yes") == 0;
-        if (taking->options->reasons || strcmp(taking->value, "no") == 0)
-                return 0;
-        return refuse(taking->complaint, "--reasons=%s does not say whether: it is yes or no.",
-                      taking->quoted);
-}
+static const Choice choices[_CHOICE_MAX] = {
+        [CHOICE_json] = { json_words, ELEMENTSOF(json_words), JSON_WISH_AUTO,
+                          offsetof(Options, json), "=",
+                          "is not a style: it is short, pretty or off." },
+        [CHOICE_smaps] = { smaps_mode_names, _SMAPS_MODE_MAX, SMAPS_MODE_ALL,
+                           offsetof(Options, smaps), "=",
+                           "does not say of which processes: it is all, small or none." },
+        [CHOICE_backend] = { backend_choice_names, _BACKEND_CHOICE_MAX, 0,
+                             offsetof(Options, backend), "=",
+                             "is none: it is auto, procfs or bpf." },
+        [CHOICE_reasons] = { reasons_words, ELEMENTSOF(reasons_words), 0,
+                             offsetof(Options, reasons), "=",
+                             "does not say whether: it is yes or no." },
+        [CHOICE_format] = { format_names, _FORMAT_MAX, 0, offsetof(Options, format), " ",
+                            "is not a format: views are table, csv, ndjson or html, exports are "
+                            "ctprof, ktstr or ndjson." },
+};
 
 /* True for a number of seconds with up to nine decimals. */
 static bool parse_seconds(const char *text, uint64_t *ret_ns) {
@@ -158,7 +141,7 @@ static int take_fanout(Taking *taking) {
         if (number_parse_u32(span_of(taking->value), fanout) && *fanout > 0)
                 return 0;
         return refuse(taking->complaint, "--fanout %s is not a number of hosts above 0.",
-                      taking->quoted);
+                      quote(taking->value, taking->quoted));
 }
 
 /* It is a time, or an amount from now on: "+30s". */
@@ -179,7 +162,7 @@ static int take_at(Taking *taking) {
                 return 0;
         return refuse(taking->complaint,
                       "--at %s is not a time: write YYYY-MM-DD HH:MM[:SS], +30s or +5min.",
-                      taking->quoted);
+                      quote(taking->value, taking->quoted));
 }
 
 static int take_timeout(Taking *taking) {
@@ -188,7 +171,7 @@ static int take_timeout(Taking *taking) {
         if (parse_seconds(taking->value, timeout_ns) && *timeout_ns > 0)
                 return 0;
         return refuse(taking->complaint, "--timeout %s is not a number of seconds above 0.",
-                      taking->quoted);
+                      quote(taking->value, taking->quoted));
 }
 
 /* Nine decimals, as seconds have, are enough for a probability. */
@@ -199,7 +182,7 @@ static int take_alpha(Taking *taking) {
             billionths >= NSEC_PER_SEC)
                 return refuse(taking->complaint,
                               "--alpha %s is not a probability between 0 and 1, as 0.05.",
-                              taking->quoted);
+                              quote(taking->value, taking->quoted));
         taking->options->alpha = (double) billionths / (double) NSEC_PER_SEC;
         return 0;
 }
@@ -209,25 +192,15 @@ static int take_tag(Taking *taking) {
 
         taking->options->tag = taking->value;
         if (complaint)
-                return refuse(taking->complaint, "The tag %s %s.", taking->quoted, complaint);
+                return refuse(taking->complaint, "The tag %s %s.",
+                              quote(taking->value, taking->quoted), complaint);
         return 0;
-}
-
-static int take_format(Taking *taking) {
-        for (unsigned i = 0; i < _FORMAT_MAX; i++)
-                if (strcmp(taking->value, format_names[i]) == 0) {
-                        taking->options->format = (Format) i;
-                        return 0;
-                }
-        return refuse(taking->complaint,
-                      "--format %s is not a format: views are table, csv, ndjson or html, exports "
-                      "are ctprof, ktstr or ndjson.",
-                      taking->quoted);
 }
 
 /* Each option is taken as its row here says; one without a row is only noted as given. */
 #define GIVEN .take = NULL
 #define VALUE(name_) .take = take_##name_
+#define CHOICE(member_) .choice = &choices[CHOICE_##member_]
 #define TEXT(member_, noun_) .text_at = offsetof(Options, member_), .is_text = true, .noun = (noun_)
 #define TIME(member_) .time_at = offsetof(Options, member_), .is_time = true
 #define VIEW_PART(member_) .part = VIEW_PART_##member_, .is_part = true
@@ -238,6 +211,7 @@ static int take_format(Taking *taking) {
         [OPTION_##id] = { taken_ },
 static const struct {
         int (*take)(Taking *taking);
+        const Choice *choice;
         ViewPartId part;
         const ViewNumber *number;
         const char *noun; /* the value must not be empty; NULL: it may be */
@@ -250,13 +224,22 @@ _Static_assert(OPTIONS_COMPLAINT_BYTES >= VIEW_COMPLAINT_BYTES, "complaints of v
 static int take_option(Taking *taking, OptionId id) {
         void *options = taking->options, *view = &taking->options->view;
         const char *value = taking->value;
+        const Choice *choice = taken_table[id].choice;
         const ViewNumber *number;
+        unsigned index;
         int r;
 
-        if (value)
-                (void) quote(value, taking->quoted);
         if (taken_table[id].take)
                 return taken_table[id].take(taking);
+        if (choice) {
+                index = value ? name_find(span_of(value), choice->words, choice->n_words)
+                              : choice->without;
+                if (value && index == choice->n_words)
+                        return refuse(taking->complaint, "--%s%s%s %s", option_table[id].name,
+                                      choice->joint, quote(taking->value, taking->quoted),
+                                      choice->fault);
+                *(unsigned *) (void *) ((char *) options + choice->at) = index;
+        }
         if (taken_table[id].is_part) {
                 r = view_set(view, taken_table[id].part, span_of(value), taking->complaint);
                 return r == VIEW_E_INVALID ? OPTIONS_E_INVALID : r;
@@ -268,14 +251,15 @@ static int take_option(Taking *taking, OptionId id) {
                                         (uint32_t *) (void *) ((char *) view + number->offset)))
                 return refuse(taking->complaint,
                               "--%s takes a number of %s up to 4294967295, %s: %s is none.",
-                              option_table[id].name, number->noun, number->zero, taking->quoted);
+                              option_table[id].name, number->noun, number->zero,
+                              quote(taking->value, taking->quoted));
         if (taken_table[id].is_time &&
             !when_parse(span_of(value), taking->now_realtime_ns,
                         (uint64_t *) (void *) ((char *) options + taken_table[id].time_at)))
                 return refuse(taking->complaint,
                               "--%s %s is not a time: write YYYY-MM-DD[ HH:MM[:SS]], today, "
                               "yesterday, -5min, -2h or -3d.",
-                              option_table[id].name, taking->quoted);
+                              option_table[id].name, quote(taking->value, taking->quoted));
         if (taken_table[id].noun && value && value[0] == '\0')
                 return refuse(taking->complaint, "--%s is given an empty %s.",
                               option_table[id].name, taken_table[id].noun);

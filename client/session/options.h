@@ -39,9 +39,9 @@ const char *format_name(Format format);
 
 typedef enum JsonWish {
         JSON_WISH_OFF,
-        JSON_WISH_AUTO, /* pretty for a terminal, short for a pipe */
         JSON_WISH_SHORT,
         JSON_WISH_PRETTY,
+        JSON_WISH_AUTO, /* no word was given: pretty for a terminal, short for a pipe */
 } JsonWish;
 
 /* --host may be given so often: each time it can name many. */
@@ -64,7 +64,7 @@ typedef struct Options {
         const char *output_path;
         SmapsMode smaps;       /* when it was given */
         BackendChoice backend; /* likewise */
-        bool reasons;          /* likewise */
+        unsigned reasons;      /* likewise; 0 or 1 */
         uint64_t at_realtime_ns;
         uint64_t since_realtime_ns, until_realtime_ns;
         Format format;

@@ -67,30 +67,6 @@ Output *output_free(Output *output) {
         return NULL;
 }
 
-/* ".NAME.XXXX" in the directory of the target, so that the rename never crosses a file system. */
-static int open_temporary(Output *output) {
-        int error = EEXIST;
-
-        for (unsigned i = 0; i < NAME_TRIES; i++) {
-                free(output->temporary_name);
-                if (asprintf(&output->temporary_name, ".%s.%d-%u", output->name, (int) getpid(),
-                             i) < 0) {
-                        output->temporary_name = NULL;
-                        return -ENOMEM;
-                }
-                output->fd = openat(output->directory_fd, output->temporary_name,
-                                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-                if (output->fd >= 0)
-                        return 0;
-                error = errno;
-                if (error != EEXIST)
-                        break;
-        }
-        free(output->temporary_name);
-        output->temporary_name = NULL;
-        return -error;
-}
-
 static int open_in_place(Output *output, const struct stat *target) {
         struct stat directory, opened;
         char quoted[QUOTE_BYTES];
@@ -125,58 +101,68 @@ static int open_in_place(Output *output, const struct stat *target) {
         return 0;
 }
 
-static int open_target(Output *output) {
-        const char *slash = strrchr(output->path, '/');
-        _cleanup_(freep) char *path =
-                slash ? strndup(output->path, (size_t) (slash - output->path) + 1) : strdup(".");
+int output_open(const char *path, OutputMode mode, Output **ret) {
+        const char *slash = strrchr(path, '/');
+        _cleanup_(freep) char *directory =
+                slash ? strndup(path, (size_t) (slash - path) + 1) : strdup(".");
+        _cleanup_(output_freep) Output *output = malloc(sizeof(*output));
         struct stat target;
+        int error = EEXIST, r;
         bool there;
-        int r;
 
+        if (!output)
+                return complain_errno(-ENOMEM, "open the output");
+        *output = (Output){ .path = path, .mode = mode, .fd = -EBADF, .directory_fd = -EBADF };
+        if (path[0] == '\0')
+                return complain_path(output, ENOENT, "written");
+        if (strcmp(path, "-") == 0) {
+                output->fd = STDOUT_FILENO;
+                if (terminal_is(STDOUT_FILENO))
+                        return complain(STATUS_FAILED, "A snapshot is not written to a terminal: "
+                                                       "redirect stdout to a file.");
+                *ret = TAKE_PTR(output);
+                return 0;
+        }
         /* From here on everything is done in this directory, wherever it leads. */
-        output->name = slash ? slash + 1 : output->path;
-        if (!path)
+        output->name = slash ? slash + 1 : path;
+        if (!directory)
                 return complain_path(output, ENOMEM, "written");
-        output->directory_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        output->directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (output->directory_fd < 0)
                 return complain_path(output, errno, "written");
         if (output->name[0] == '\0')
                 return complain_path(output, EISDIR, "written");
         there = fstatat(output->directory_fd, output->name, &target, AT_SYMLINK_NOFOLLOW) == 0;
-        if (there && output->mode == OUTPUT_EXCLUSIVE)
+        if (there && mode == OUTPUT_EXCLUSIVE)
                 return complain_exists(output);
         if (there && S_ISDIR(target.st_mode))
                 return complain_path(output, EISDIR, "written");
-        if (there && !S_ISREG(target.st_mode))
-                return open_in_place(output, &target);
-        r = open_temporary(output);
-        return r < 0 ? complain_path(output, -r, "written") : 0;
-}
-
-int output_open(const char *path, OutputMode mode, Output **ret) {
-        _cleanup_(output_freep) Output *output = NULL;
-        int r;
-
-        output = malloc(sizeof(*output));
-        if (!output)
-                return complain_errno(-ENOMEM, "open the output");
-        *output = (Output){ .path = path, .mode = mode, .fd = -EBADF, .directory_fd = -EBADF };
-
-        if (path[0] == '\0')
-                return complain_path(output, ENOENT, "written");
-        if (strcmp(path, "-") == 0) {
-                output->fd = STDOUT_FILENO;
-                r = terminal_is(STDOUT_FILENO)
-                            ? complain(STATUS_FAILED, "A snapshot is not written to a terminal: "
-                                                      "redirect stdout to a file.")
-                            : 0;
-        } else {
-                r = open_target(output);
-        }
-        if (r != 0)
+        if (there && !S_ISREG(target.st_mode)) {
+                r = open_in_place(output, &target);
+                if (r == 0)
+                        *ret = TAKE_PTR(output);
                 return r;
-        *ret = TAKE_PTR(output);
-        return 0;
+        }
+        /* ".NAME.XXXX" in its directory, so that the rename never crosses a file system. */
+        for (unsigned i = 0; error == EEXIST && i < NAME_TRIES; i++) {
+                free(output->temporary_name);
+                if (asprintf(&output->temporary_name, ".%s.%d-%u", output->name, (int) getpid(),
+                             i) < 0) {
+                        output->temporary_name = NULL;
+                        error = ENOMEM;
+                        break;
+                }
+                output->fd = openat(output->directory_fd, output->temporary_name,
+                                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+                if (output->fd >= 0) {
+                        *ret = TAKE_PTR(output);
+                        return 0;
+                }
+                error = errno;
+        }
+        free(output->temporary_name);
+        output->temporary_name = NULL;
+        return complain_path(output, error, "written");
 }
 
 int output_fd(const Output *output) {

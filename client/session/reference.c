@@ -151,7 +151,7 @@ static int fetch(Session *session, const char *name, const char *label, Referenc
                                 quote(label, quoted));
         writer = session_call_begin(&call);
         json_write_key(writer, "snapshot");
-        reference_write_json(writer, &source, 0);
+        reference_write_json(writer, &source);
         json_write_member_text(writer, "format", format_name(FORMAT_CTPROF));
         r = session_call_one(session, &call, &reply, &fd);
         if (r == 0)
@@ -206,22 +206,13 @@ int subject_open_anywhere(Session *session, const char *text, SubjectReference *
 
 void subject_done(SubjectReference *subject) {
         for (size_t i = 0; i < ELEMENTSOF(subject->ends); i++) {
-                reference_done(&subject->ends[i]);
+                subject->ends[i].fd = fd_close(subject->ends[i].fd);
                 free(subject->texts[i]);
                 subject->texts[i] = NULL;
         }
 }
 
 /* on the wire */
-
-static void write_members(JsonWriter *writer, const Reference *reference, size_t fd_index) {
-        if (reference->is_file) {
-                json_write_member_u64(writer, "fileDescriptor", fd_index);
-                json_write_member_name(writer, "label", span_of(reference->text));
-        } else {
-                json_write_member_text(writer, "name", reference->text);
-        }
-}
 
 void subject_write_json(JsonWriter *writer, const SubjectReference *subject, int *fds,
                         size_t *n_fds) {
@@ -233,18 +224,24 @@ void subject_write_json(JsonWriter *writer, const SubjectReference *subject, int
                 if (i > 0)
                         json_write_key(writer, "to");
                 json_write_object(writer);
-                write_members(writer, end, *n_fds);
-                if (end->is_file)
+                if (end->is_file) {
+                        json_write_member_u64(writer, "fileDescriptor", *n_fds);
+                        json_write_member_name(writer, "label", span_of(end->text));
                         fds[(*n_fds)++] = end->fd;
+                } else {
+                        json_write_member_text(writer, "name", end->text);
+                }
         }
         for (size_t i = 0; i < n_ends; i++)
                 json_write_end(writer);
 }
 
-void reference_write_json(JsonWriter *writer, const Reference *reference, size_t fd_index) {
-        json_write_object(writer);
-        write_members(writer, reference, fd_index);
-        json_write_end(writer);
+void reference_write_json(JsonWriter *writer, const Reference *reference) {
+        const SubjectReference subject = { .ends = { *reference } };
+        int fds[SUBJECT_MAX_FILES];
+        size_t n_fds = 0;
+
+        subject_write_json(writer, &subject, fds, &n_fds);
 }
 
 void reference_address_call(const Reference *reference, SessionCall *call) {
@@ -260,5 +257,5 @@ void reference_prepare_call(const Reference *reference, SessionCall *call) {
 
         reference_address_call(reference, call);
         json_write_key(writer, "snapshot");
-        reference_write_json(writer, reference, 0);
+        reference_write_json(writer, reference);
 }

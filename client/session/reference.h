@@ -73,8 +73,8 @@ void subject_done(SubjectReference *subject);
 void subject_write_json(JsonWriter *writer, const SubjectReference *subject, int *fds,
                         size_t *n_fds);
 
-/* The SnapshotRef object; a file's descriptor is the @fd_index-th sent with the call. */
-void reference_write_json(JsonWriter *writer, const Reference *reference, size_t fd_index);
+/* The SnapshotRef object; a file's descriptor is the first that is sent with the call. */
+void reference_write_json(JsonWriter *writer, const Reference *reference);
 /*
  * Fills in where @call goes, which is about @reference: a file is for the analysis job alone, and
  * its descriptor goes along. @reference must outlive the call.

@@ -20,6 +20,7 @@
 #include "wire/limits.h"
 
 void session_init(Session *session, const Options *options) {
+        const char *path = getenv("CTPROF_SOCKET");
         JsonWish wish = options->json;
 
         *session = (Session){ .options = options, .connected_fd = -EBADF };
@@ -29,8 +30,17 @@ void session_init(Session *session, const Options *options) {
         session->json = wish == JSON_WISH_PRETTY  ? JSON_STYLE_PRETTY
                         : wish == JSON_WISH_SHORT ? JSON_STYLE_SHORT
                                                   : JSON_STYLE_OFF;
-        progress_init(&session->progress, &session->terminal,
-                      options_have(options, OPTION_QUIET) ? PROGRESS_HIDDEN : PROGRESS_SHOWN);
+        session->is_machine = session->json != JSON_STYLE_OFF;
+        session->is_chatty = !session->is_machine && !options_have(options, OPTION_QUIET);
+        session->socket_path = options->socket_path      ? options->socket_path
+                               : path && path[0] != '\0' ? path
+                                                         : PROFILER_SOCKET_PATH;
+        session->legend =
+                options_have(options, OPTION_NO_LEGEND) ? TABLE_LEGEND_HIDDEN : TABLE_LEGEND_SHOWN;
+        session->progress = (Progress){
+                .enabled = session->terminal.err && !options_have(options, OPTION_QUIET),
+                .columns = session->terminal.columns,
+        };
 }
 
 int session_done(Session *session, int status) {
@@ -50,32 +60,15 @@ int session_done(Session *session, int status) {
         return status;
 }
 
-bool session_is_chatty(const Session *session) {
-        return !session_is_machine(session) && !options_have(session->options, OPTION_QUIET);
-}
-
-TableLegend session_legend(const Session *session) {
-        return options_have(session->options, OPTION_NO_LEGEND) ? TABLE_LEGEND_HIDDEN
-                                                                : TABLE_LEGEND_SHOWN;
-}
-
 int session_page(Session *session) {
         int r;
 
-        if (session_is_machine(session) || session->pager.pid > 0 ||
+        if (session->is_machine || session->pager.pid > 0 ||
             options_have(session->options, OPTION_NO_PAGER))
                 return 0;
         progress_clear(&session->progress);
         r = pager_open(&session->pager, &session->terminal, session->left_status);
         return r < 0 ? complain_errno(r, "start the pager") : 0;
-}
-
-const char *session_socket_path(const Options *options) {
-        const char *path = getenv("CTPROF_SOCKET");
-
-        if (options->socket_path)
-                return options->socket_path;
-        return path && path[0] != '\0' ? path : PROFILER_SOCKET_PATH;
 }
 
 /* the spool of a private ctprofd */
@@ -149,22 +142,6 @@ static const char *const name_members[] = {
         "rotated",  "unreadable", "oldName", "replaced",
 };
 
-/* A name is a text, or an object has it; one that is not there or null is left to the verb. */
-static const char *check_name(json_object *value, char *ret_quoted) {
-        const char *complaint;
-
-        if (json_object_is_type(value, json_type_object))
-                value = cell_member(value, "name");
-        if (!value)
-                return NULL;
-        complaint = json_object_is_type(value, json_type_string)
-                            ? snapshot_name_complaint(cell_string(value))
-                            : "is not a text";
-        if (complaint)
-                (void) quote_json(value, ret_quoted);
-        return complaint;
-}
-
 /* Takes progress out of the stream of replies, and hands the rest to the verb. */
 static int on_reply(void *userdata, Connection *connection, json_object *parameters, bool last) {
         Exchange *exchange = userdata;
@@ -179,14 +156,24 @@ static int on_reply(void *userdata, Connection *connection, json_object *paramet
                 return 0;
         }
         progress_clear(&exchange->session->progress);
-        for (size_t i = 0; !exchange->is_about_files && !bad_name && i < ELEMENTSOF(name_members);
-             i++) {
-                json_object *value = cell_member(parameters, name_members[i]);
+        for (size_t i = 0; !exchange->is_about_files && i < ELEMENTSOF(name_members); i++) {
+                json_object *member = cell_member(parameters, name_members[i]);
+                bool is_list = json_object_is_type(member, json_type_array);
 
-                if (!json_object_is_type(value, json_type_array))
-                        bad_name = check_name(value, quoted);
-                for (size_t k = 0; !bad_name && k < cell_length(value); k++)
-                        bad_name = check_name(cell_element(value, k), quoted);
+                for (size_t k = 0; !bad_name && k < (is_list ? cell_length(member) : 1); k++) {
+                        json_object *name = is_list ? cell_element(member, k) : member;
+
+                        /* A text, or an object has it; one that is null is left to the verb. */
+                        if (json_object_is_type(name, json_type_object))
+                                name = cell_member(name, "name");
+                        if (!name)
+                                continue;
+                        bad_name = json_object_is_type(name, json_type_string)
+                                           ? snapshot_name_complaint(cell_string(name))
+                                           : "is not a text";
+                        if (bad_name)
+                                (void) quote_json(name, quoted);
+                }
         }
         r = bad_name ? complain(STATUS_FAILED,
                                 "The reply of ctprofd is not used: the snapshot name %s in it %s.",
@@ -211,7 +198,7 @@ void session_call_done(SessionCall *call) {
 static int complain_over(uint64_t now_realtime_ns, const char *whose, char *ret_complaint) {
         char now[WHEN_CHARS];
 
-        when_format(now_realtime_ns, now);
+        when_format(now_realtime_ns, WHEN_FULL, now);
         (void) snprintf(ret_complaint, CONNECTION_COMPLAINT_BYTES,
                         "the time of --at is over: %s clock says %s.", whose, now);
         return CONNECTION_E_FAILED;
@@ -297,8 +284,7 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         char complaint[CONNECTION_COMPLAINT_BYTES];
         const char *why = complaint;
         Exchange exchange = { session, verb_on_reply, userdata, call->is_about_files, 0 };
-        Endpoint endpoint = { .kind = call->endpoint,
-                              .socket_path = session_socket_path(session->options) };
+        Endpoint endpoint = { .kind = call->endpoint, .socket_path = session->socket_path };
         Request request;
         int r, status = STATUS_FAILED;
 

@@ -26,13 +26,16 @@ typedef struct Session {
         JsonStyle json;
         Progress progress;
         Pager pager;
-        bool rows;          /* the result is rows for a program */
-        bool captures_ends; /* what is captured are the two ends of an interval */
-        bool is_refused;    /* the last call was refused: another one may succeed */
-        int left_status;    /* the exit status if the user quits the pager early */
-        const char *host;   /* borrowed: whose daemon is asked, through ssh; NULL: this one's */
-        bool is_of_many;    /* other sessions ask other hosts at the same time */
-        int connected_fd;   /* closed once the host is connected; -EBADF: nobody waits for that */
+        TableLegend legend;      /* of all tables */
+        bool is_machine;         /* the result is for a program: JSON or rows */
+        bool is_chatty;          /* lines may be printed that are neither result nor error: hints */
+        const char *socket_path; /* borrowed: of the daemon here, without a host */
+        bool captures_ends;      /* what is captured are the two ends of an interval */
+        bool is_refused;         /* the last call was refused: another one may succeed */
+        int left_status;         /* the exit status if the user quits the pager early */
+        const char *host; /* borrowed: whose daemon is asked, through ssh; NULL: this one's */
+        bool is_of_many;  /* other sessions ask other hosts at the same time */
+        int connected_fd; /* closed once the host is connected; -EBADF: nobody waits for that */
         char daemon_version[REMOTE_VERSION_BYTES]; /* of the host; "": not known */
         char *spool_path; /* owned, absolute; NULL until a private ctprofd is needed */
         /*
@@ -50,13 +53,6 @@ void session_init(Session *session, const Options *options);
  */
 int session_done(Session *session, int status);
 
-static inline bool session_has_json(const Session *session) {
-        return session->json != JSON_STYLE_OFF;
-}
-/* True if the result is for a program: JSON or rows. */
-static inline bool session_is_machine(const Session *session) {
-        return session_has_json(session) || session->rows;
-}
 /* Appends the directory of a private ctprofd's spool; nothing if there is no home directory. */
 int local_spool_default(const char *xdg_state_home, const char *home, Buffer *ret);
 /*
@@ -65,12 +61,7 @@ int local_spool_default(const char *xdg_state_home, const char *home, Buffer *re
  * an exit status after a sentence.
  */
 int local_spool_prepare(const char *path, char **ret);
-/* The socket of the daemon here, without a host. */
-const char *session_socket_path(const Options *options);
 
-/* True if lines may be printed that are neither result nor error: hints, "removed x". */
-bool session_is_chatty(const Session *session);
-TableLegend session_legend(const Session *session);
 /* Starts the pager for long output, except for programs. 0 or an exit status. */
 int session_page(Session *session);
 

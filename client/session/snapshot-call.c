@@ -37,7 +37,7 @@ int take_snapshot(Session *session, const char *tag, json_object **ret, int *ret
                 json_write_member_bool(writer, "heap", false);
         /* Earlier daemons know nothing of it, and count nothing that could be left out. */
         if (options_have(options, OPTION_REASONS))
-                json_write_member_bool(writer, "reasons", options->reasons);
+                json_write_member_bool(writer, "reasons", options->reasons == 1);
         if (options_have(options, OPTION_BACKEND))
                 json_write_member_text(writer, "backend", backend_choice_names[options->backend]);
         /* For a private daemon alone: it is of this version, and the only one that asks for it. */

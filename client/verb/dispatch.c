@@ -230,7 +230,7 @@ static const char *export_file(const Options *options, const Verb *verb) {
 static FanOutForm form_of(const Session *session, const Verb *verb) {
         const Options *options = session->options;
 
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return FAN_OUT_JSON;
         /* An export of a snapshot tells people where it is, unless it is what is printed. */
         if (verb->run == verb_export && !options_have(options, OPTION_CHANGES) &&

@@ -79,7 +79,7 @@ static _noreturn_ void ask(const FanOut *fan, const Asking *asking, int connecte
         session.terminal = fan->session->terminal;
         session.json = fan->session->json;
         session.terminal.err = false;
-        progress_init(&session.progress, &session.terminal, PROGRESS_HIDDEN);
+        session.progress.enabled = false;
         session.host = asking->host;
         session.is_of_many = true;
         session.connected_fd = connected_fd;

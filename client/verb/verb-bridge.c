@@ -105,7 +105,7 @@ static int run_relay(int socket_fd) {
 
 int verb_bridge(Session *session) {
         const Endpoint endpoint = { .kind = ENDPOINT_DAEMON,
-                                    .socket_path = session_socket_path(session->options),
+                                    .socket_path = session->socket_path,
                                     .is_of_bridge = true };
         char sentence[CONNECTION_COMPLAINT_BYTES] = "";
         json_object *version = NULL;

@@ -37,7 +37,7 @@ static int print_capture(Session *session, json_object *reply, FILE *out, const 
         const char *text;
         int r;
 
-        if (!session_is_chatty(session))
+        if (!session->is_chatty)
                 return 0;
         /* "before written to PATH: 213 threads of 98 processes in 52.301ms, 48.126KiB" */
         cell_append_text(&line, cell_member(head, "name"));
@@ -99,7 +99,7 @@ int verb_capture(Session *session) {
 
         if (options_have(options, OPTION_SMAPS) && options_have(options, OPTION_NO_SMAPS))
                 return complain(STATUS_USAGE, "--smaps and --no-smaps exclude each other.");
-        if (to_stdout && session_has_json(session))
+        if (to_stdout && session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE,
                                 "--output - and --json both want stdout: name a file.");
         if (!path && options_have(options, OPTION_REPLACE) && !options->tag)
@@ -116,7 +116,7 @@ int verb_capture(Session *session) {
                 r = output_publish(output);
         if (r != 0)
                 return r;
-        return session_has_json(session)
+        return session->json != JSON_STYLE_OFF
                        ? print_capture_json(session, reply)
                        : print_capture(session, reply, to_stdout ? stderr : stdout,
                                        to_stdout ? "stdout" : path);

@@ -99,7 +99,7 @@ static int export_from_spool(Export *export) {
                 return r;
         writer = session_call_begin(&call);
         json_write_key(writer, "snapshot");
-        reference_write_json(writer, &export->source, 0);
+        reference_write_json(writer, &export->source);
         json_write_member_text(writer, "format", format_name(export->format));
         r = call_for_head(export, &call, &fd);
         if (r != 0)
@@ -142,7 +142,7 @@ static int export_file(Export *export) {
         convert.request.n_fds = ELEMENTSOF(fds);
         writer = session_call_begin(&convert);
         json_write_key(writer, "snapshot");
-        reference_write_json(writer, &export->source, 0);
+        reference_write_json(writer, &export->source);
         json_write_member_text(writer, "format", format_name(export->format));
         json_write_member_u64(writer, "output", 1); /* of fds */
         return call_for_head(export, &convert, NULL);
@@ -242,7 +242,7 @@ static int export_changes(Session *session) {
         _cleanup_(changes_done) Changes changes = { .session = session };
         _cleanup_(json_out_done) JsonOut out = {};
         const Options *options = session->options;
-        bool is_chatty = session_is_chatty(session); /* which rows for a program are not */
+        bool is_chatty = session->is_chatty; /* which rows for a program are not */
         char quoted[QUOTE_BYTES];
         int r;
 
@@ -264,7 +264,7 @@ static int export_changes(Session *session) {
                                       .present = options_have(options, OPTION_PRESENT) };
         if (options->n_arguments > 1 && strcmp(options->arguments[1], "-") != 0)
                 changes.path = options->arguments[1];
-        else if (session_has_json(session))
+        else if (session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE, "The rows and --json both want stdout: name a file.");
         if (changes.path) {
                 r = output_open(changes.path, OUTPUT_EXCLUSIVE, &changes.output);
@@ -280,7 +280,7 @@ static int export_changes(Session *session) {
         r = output_publish(changes.output);
         if (r != 0)
                 return r;
-        if (session_has_json(session)) {
+        if (session->json != JSON_STYLE_OFF) {
                 json_out_init(&out, stdout, session->json);
                 json_out_object(&out);
                 json_out_member_u64(&out, "intervals", changes.n_intervals);
@@ -330,7 +330,7 @@ int verb_export(Session *session) {
                                 "\"export\" needs a snapshot, as in \"ctprofctl export SNAPSHOT "
                                 "[FILE|-]\", or --changes.");
         if (options->n_arguments > 2 && strcmp(options->arguments[2], "-") == 0 &&
-            session_has_json(session))
+            session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE, "\"-\" and --json both want stdout: name a file.");
         r = reference_open(options->arguments[1], &export.source);
         if (r != 0)
@@ -341,8 +341,8 @@ int verb_export(Session *session) {
         if (r != 0)
                 return r;
         assert(export.path);
-        if (!session_has_json(session)) {
-                if (session_is_chatty(session) && strcmp(export.path, "-") != 0)
+        if (session->json == JSON_STYLE_OFF) {
+                if (session->is_chatty && strcmp(export.path, "-") != 0)
                         (void) printf("exported %s to %s\n",
                                       quote_json(cell_member(export.head, "name"), name),
                                       quote(export.path, path));

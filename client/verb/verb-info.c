@@ -86,7 +86,7 @@ static int print_facts(const Lines *lines, json_object *head) {
                         cell_append_number(&line, value, QUANTITY_LADDER_BYTES);
                         break;
                 case FACT_WHEN:
-                        when_format(json_object_get_uint64(value), when);
+                        when_format(json_object_get_uint64(value), WHEN_FULL, when);
                         buffer_append_text(&line, when);
                         break;
                 case FACT_BOOL:
@@ -124,7 +124,7 @@ static void append_since(Buffer *line, json_object *head, json_object *since) {
                 buffer_append_text(line, " after the boot");
                 return;
         }
-        when_format(real_ns - (boot_ns - since_ns), when);
+        when_format(real_ns - (boot_ns - since_ns), WHEN_FULL, when);
         buffer_append_text(line, when);
 }
 
@@ -196,8 +196,8 @@ static int visit_host(json_object *value, const char *path, unsigned depth, cons
                 return 0;
         }
         if (widest) {
-                if (printable_width(path) <= HOST_LABEL_MAX_COLUMNS)
-                        *widest = MAX_OF(*widest, printable_width(path));
+                if (printable_width(span_of(path)) <= HOST_LABEL_MAX_COLUMNS)
+                        *widest = MAX_OF(*widest, printable_width(span_of(path)));
                 return 0;
         }
         if (!value || json_object_is_type(value, json_type_string))
@@ -225,7 +225,7 @@ int verb_info(Session *session) {
                 r = describe_snapshot(session, &snapshot, &reply);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
         r = session_page(session);
         if (r != 0)

@@ -29,10 +29,10 @@ static const TableColumn columns[] = {
 
 static int print_heads(Session *session, json_object *heads) {
         char zone[WHEN_CHARS] = "", other[WHEN_CHARS], header[WHEN_CHARS + sizeof("CAPTURED ()")];
-        uint64_t now_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
         TableColumn zoned[ELEMENTSOF(columns)];
         _cleanup_(table_freep) Table *table = NULL;
-        TableLegend legend = session_legend(session);
+        TableLegend legend = session->legend;
         bool in_header = legend == TABLE_LEGEND_SHOWN;
         int r;
 
@@ -42,7 +42,7 @@ static int print_heads(Session *session, json_object *heads) {
 
                 if (!start)
                         continue;
-                when_format_zone(json_object_get_uint64(start), other);
+                when_format(json_object_get_uint64(start), WHEN_ZONE, other);
                 in_header = zone[0] == '\0' || strcmp(zone, other) == 0;
                 memcpy(zone, other, sizeof(zone));
         }
@@ -68,8 +68,9 @@ static int print_heads(Session *session, json_object *heads) {
                 Buffer *cell;
 
                 if (start) {
-                        (in_header ? when_format_clock : when_format)(start_ns, captured);
-                        when_format_age(start_ns, now_realtime_ns, age);
+                        when_format(start_ns, in_header ? WHEN_CLOCK : WHEN_FULL, captured);
+                        when_format_span(now_ns > start_ns ? now_ns - start_ns : 0, WHEN_ROUGH,
+                                         age);
                 }
                 cell_append_text(table_cell(table), cell_member(head, "name"));
                 cell = table_cell(table);
@@ -100,7 +101,6 @@ static int print_heads(Session *session, json_object *heads) {
 
 int verb_list(Session *session) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        _cleanup_(json_out_done) JsonOut out = {};
         json_object *heads, *unreadable;
         char quoted[QUOTE_BYTES], why[QUOTE_BYTES];
         int r;
@@ -112,7 +112,9 @@ int verb_list(Session *session) {
                 return r;
         heads = cell_member(reply, "snapshots");
         unreadable = cell_member(reply, "unreadable");
-        if (session_has_json(session)) {
+        if (session->json != JSON_STYLE_OFF) {
+                _cleanup_(json_out_done) JsonOut out;
+
                 json_out_init(&out, stdout, session->json);
                 json_out_object(&out);
                 json_out_member(&out, "snapshots", heads);
@@ -129,8 +131,7 @@ int verb_list(Session *session) {
                                 fragment_json(cell_member(result, "error"), why));
         }
         /* Headers alone leave open what to do next. */
-        if (r != 0 || !session_is_chatty(session) || cell_length(heads) > 0 ||
-            cell_length(unreadable) > 0)
+        if (r != 0 || !session->is_chatty || cell_length(heads) > 0 || cell_length(unreadable) > 0)
                 return r;
         if (options_have(session->options, OPTION_SINCE) ||
             options_have(session->options, OPTION_UNTIL))

@@ -15,6 +15,13 @@
 
 #define LABEL_COLUMNS 29 /* the longest name */
 
+/* Metrics are followed by derived values. */
+#define N_NAMES ((unsigned) _METRIC_MAX + _DERIVED_MAX)
+
+static const char *name_of(unsigned id) {
+        return id < _METRIC_MAX ? metric_table[id].name : derived_table[id - _METRIC_MAX].name;
+}
+
 /* True if @name is asked for: all are when there are no globs. */
 static bool is_wanted(const Session *session, const char *name) {
         const Options *options = session->options;
@@ -25,16 +32,9 @@ static bool is_wanted(const Session *session, const char *name) {
         return options->n_arguments == 1;
 }
 
-static bool wants_derived(const Session *session) {
-        for (unsigned id = 0; id < _DERIVED_MAX; id++)
-                if (is_wanted(session, derived_table[id].name))
-                        return true;
-        return false;
-}
-
-static bool wants_metrics(const Session *session) {
-        for (unsigned id = 0; id < _METRIC_MAX; id++)
-                if (is_wanted(session, metric_table[id].name))
+static bool wants_any(const Session *session, unsigned first, unsigned end) {
+        for (unsigned id = first; id < end; id++)
+                if (is_wanted(session, name_of(id)))
                         return true;
         return false;
 }
@@ -52,10 +52,8 @@ static int check_globs(const Options *options) {
                 if (r != GLOB_OK)
                         return complain(STATUS_USAGE, "%s is not a glob: %s.", quoted,
                                         glob_fault(r));
-                for (unsigned id = 0; !matches && id < _METRIC_MAX; id++)
-                        matches = glob_matches_text(glob, span_of(metric_table[id].name));
-                for (unsigned id = 0; !matches && id < _DERIVED_MAX; id++)
-                        matches = glob_matches_text(glob, span_of(derived_table[id].name));
+                for (unsigned id = 0; !matches && id < N_NAMES; id++)
+                        matches = glob_matches_text(glob, span_of(name_of(id)));
                 if (!matches)
                         return complain(STATUS_USAGE,
                                         "No metric and no derived value has a name that matches "
@@ -95,8 +93,9 @@ static void print_metric_lines(const Session *session, bool has_legend) {
                              any ? "" : metric_class_names[metric->class],
                              metric->gates[0] != '\0' ? "; " : "", metric->gates);
         }
-        if (wants_derived(session))
-                (void) printf("%s" DERIVED_HEADING "\n", wants_metrics(session) ? "\n" : "");
+        if (wants_any(session, _METRIC_MAX, N_NAMES))
+                (void) printf("%s" DERIVED_HEADING "\n",
+                              wants_any(session, 0, _METRIC_MAX) ? "\n" : "");
         for (unsigned id = 0; id < _DERIVED_MAX; id++) {
                 const Derived *derived = &derived_table[id];
 
@@ -119,10 +118,10 @@ static int print_metrics(const Session *session) {
         _cleanup_(table_freep) Table *table = NULL;
         int r;
 
-        if (!wants_metrics(session))
+        if (!wants_any(session, 0, _METRIC_MAX))
                 return 0;
         r = table_new(metric_columns, ELEMENTSOF(metric_columns), &session->terminal,
-                      session_legend(session), stdout, &table);
+                      session->legend, stdout, &table);
         if (r < 0)
                 return r;
         for (unsigned id = 0; id < _METRIC_MAX; id++) {
@@ -149,11 +148,11 @@ static int print_derived(const Session *session) {
         _cleanup_(table_freep) Table *table = NULL;
         int r;
 
-        if (!wants_derived(session))
+        if (!wants_any(session, _METRIC_MAX, N_NAMES))
                 return 0;
-        (void) printf("%s" DERIVED_HEADING "\n", wants_metrics(session) ? "\n" : "");
+        (void) printf("%s" DERIVED_HEADING "\n", wants_any(session, 0, _METRIC_MAX) ? "\n" : "");
         r = table_new(derived_columns, ELEMENTSOF(derived_columns), &session->terminal,
-                      session_legend(session), stdout, &table);
+                      session->legend, stdout, &table);
         if (r < 0)
                 return r;
         for (unsigned id = 0; id < _DERIVED_MAX; id++) {
@@ -186,7 +185,7 @@ static int print_legend(const Session *session, const LegendList *list) {
 
         (void) printf("\n%s\n", list->heading);
         r = table_new(legend_columns, ELEMENTSOF(legend_columns), &session->terminal,
-                      session_legend(session), stdout, &table);
+                      session->legend, stdout, &table);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < list->n_terms; i++) {
@@ -247,14 +246,13 @@ static int print_json(Session *session) {
 int verb_metric_list(Session *session) {
         const Options *options = session->options;
         /* A user who asks for a few knows what their attributes mean. */
-        bool has_legend =
-                session_legend(session) == TABLE_LEGEND_SHOWN && options->n_arguments == 1;
+        bool has_legend = session->legend == TABLE_LEGEND_SHOWN && options->n_arguments == 1;
         int r;
 
         r = check_globs(options);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return print_json(session);
         r = session_page(session);
         if (r != 0)

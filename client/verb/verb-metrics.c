@@ -36,7 +36,7 @@ int verb_metrics(Session *session) {
                 options.view.limit = DEFAULT_TOP;
         options.given |= OPTION_BIT(TOP);
         metrics_page_choose(&options.view);
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE,
                                 "What \"metrics\" prints has a form of its own: \"show "
                                 "latest~1..latest --json\" has the same and more.");

@@ -64,15 +64,15 @@ static int print_account(const Run *run, FILE *file) {
         _cleanup_(buffer_done) Buffer line = {};
 
         append_words(run, &line);
-        when_format_span(run->result.elapsed_ns, elapsed);
-        when_format_span(clock_timeval_ns(usage->ru_utime), user);
-        when_format_span(clock_timeval_ns(usage->ru_stime), system);
+        when_format_span(run->result.elapsed_ns, WHEN_EXACT, elapsed);
+        when_format_span(clock_timeval_ns(usage->ru_utime), WHEN_EXACT, user);
+        when_format_span(clock_timeval_ns(usage->ru_stime), WHEN_EXACT, system);
         buffer_append_format(&line, ": %s %d, %s elapsed, %s user, %s system",
                              run->result.signalled ? "signal" : "exit", run->result.code, elapsed,
                              user, system);
         /* The output has rows, and none for the rest of what wait4() told: it goes to stderr. */
         if (!file) {
-                (void) quantity_format(quantity_of_signed(false, peak_bytes(usage)),
+                (void) quantity_format((Quantity){ .whole = peak_bytes(usage) },
                                        QUANTITY_LADDER_BYTES, QUANTITY_FORM_VALUE, peak);
                 buffer_append_format(&line,
                                      ", %s peak, %ld minor and %ld major faults, %ld voluntary and "
@@ -254,7 +254,7 @@ int verb_run(Session *session) {
         if (r != 0)
                 return r;
         r = command_run(run.words,
-                        session_is_machine(session) ? COMMAND_STDOUT_STDERR : COMMAND_STDOUT_OURS,
+                        session->is_machine ? COMMAND_STDOUT_STDERR : COMMAND_STDOUT_OURS,
                         &run.result);
         if (r != 0)
                 return r;

@@ -104,9 +104,9 @@ int verb_remove(Session *session) {
         r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
-        for (size_t i = 0; session_is_chatty(session) && i < n_words; i++)
+        for (size_t i = 0; session->is_chatty && i < n_words; i++)
                 (void) printf("removed %s\n", names[i].text);
         return STATUS_DONE;
 }
@@ -137,9 +137,9 @@ int verb_rename(Session *session) {
         r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
-        if (session_is_chatty(session))
+        if (session->is_chatty)
                 (void) printf("renamed %s to %s\n", name.text, words[1]);
         return STATUS_DONE;
 }
@@ -180,10 +180,10 @@ int verb_import(Session *session) {
         r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
         heads = cell_member(reply, "snapshots");
-        for (size_t i = 0; session_is_chatty(session) && i < cell_length(heads); i++) {
+        for (size_t i = 0; session->is_chatty && i < cell_length(heads); i++) {
                 json_object *head = cell_element(heads, i);
 
                 (void) printf("imported %s: %llu threads of %llu processes\n",

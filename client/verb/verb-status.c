@@ -25,7 +25,7 @@ static int print_daemon(const Lines *lines, json_object *daemon) {
         char uptime[WHEN_CHARS];
         int r;
 
-        when_format_span(cell_u64(daemon, "uptimeNs"), uptime);
+        when_format_span(cell_u64(daemon, "uptimeNs"), WHEN_EXACT, uptime);
         cell_append_text(&line, cell_member(daemon, "version"));
         buffer_append_format(&line, ", up %s, uid ", uptime);
         cell_append_number(&line, cell_member(daemon, "uid"), QUANTITY_LADDER_NONE);
@@ -72,7 +72,7 @@ static int print_backend(const Lines *lines, json_object *backend) {
                 cell_append_text(&line, reason);
                 buffer_append_text(&line, ")");
         } else if (loaded_ns > 0) {
-                when_format(loaded_ns, when);
+                when_format(loaded_ns, WHEN_FULL, when);
                 buffer_append_format(&line, ", loaded %s", when);
         }
         if (n_outdated > 0)
@@ -100,10 +100,10 @@ static int print_reasons(const Lines *lines, json_object *reasons) {
                                           "has --reasons=no");
                 return lines_print_buffer(lines, "reasons", &line);
         }
-        when_format_span(for_ns, text);
+        when_format_span(for_ns, WHEN_EXACT, text);
         buffer_append_format(&line, "waits have been counted by reason for %s", text);
         if (left) {
-                when_format_span(json_object_get_uint64(left), text);
+                when_format_span(json_object_get_uint64(left), WHEN_EXACT, text);
                 buffer_append_format(&line, ", and are for %s more", text);
         } else
                 buffer_append_text(&line, ", and nothing ends that");
@@ -181,7 +181,7 @@ static int print_jobs(const Lines *lines, json_object *jobs) {
                 _cleanup_(buffer_done) Buffer line = {};
                 char when[WHEN_CHARS];
 
-                when_format(cell_u64(job, "sinceRealtimeNs"), when);
+                when_format(cell_u64(job, "sinceRealtimeNs"), WHEN_FULL, when);
                 cell_append_text(&line, cell_member(job, "kind"));
                 buffer_append_format(&line, " job %llu hangs since %s",
                                      (unsigned long long) cell_u64(job, "pid"), when);
@@ -247,7 +247,7 @@ static int print_origin(const Lines *lines, json_object *capture, json_object *s
                 buffer_append_text(&line, "as the last capture found them, ");
                 cell_append_text(&line, cell_member(capture, "name"));
                 if (start_ns > 0) {
-                        when_format(start_ns, when);
+                        when_format(start_ns, WHEN_FULL, when);
                         buffer_append_format(&line, " (%s)", when);
                 }
                 r = lines_print_buffer(lines, "sources", &line);
@@ -273,7 +273,7 @@ int verb_status(Session *session) {
         r = session_call_one(session, &call, &reply, NULL);
         if (r != 0)
                 return r;
-        if (session_has_json(session))
+        if (session->json != JSON_STYLE_OFF)
                 return session_print_json(session, reply);
         r = session_page(session);
         if (r != 0)

@@ -42,12 +42,12 @@ static int on_results(void *userdata, Connection *connection, json_object *param
 
                 verification->n_checked++;
                 verification->n_damaged += !ok;
-                if (session_has_json(verification->session)) {
+                if (verification->session->json != JSON_STYLE_OFF) {
                         begin_json(verification);
                         json_out_value(&verification->json, result);
                         continue;
                 }
-                if (ok && !session_is_chatty(verification->session))
+                if (ok && !verification->session->is_chatty)
                         continue;
                 /* "NAME: ok", "NAME: damaged at byte 512: REASON" */
                 cell_append_text(&line, cell_member(result, "name"));
@@ -78,7 +78,7 @@ static int call_verify(Verification *verification, const Reference *reference) {
         json_write_array(writer);
         if (reference) {
                 reference_address_call(reference, &call);
-                reference_write_json(writer, reference, 0);
+                reference_write_json(writer, reference);
         }
         json_write_end(writer);
         return session_call(verification->session, &call, on_results, verification);
@@ -97,7 +97,7 @@ static int verify_word(Verification *verification, const char *word) {
                 return r;
         /* In JSON it has a result as well; stderr has the sentence. */
         verification->is_incomplete = true;
-        if (!session_has_json(session))
+        if (session->json == JSON_STYLE_OFF)
                 return 0;
         begin_json(verification);
         json_out_object(&verification->json);
@@ -129,7 +129,7 @@ int verb_verify(Session *session) {
         /* A call for each, so that a snapshot that does not exist does not stop the others. */
         for (size_t i = 0; r == 0 && i < n_words; i++)
                 r = verify_word(&verification, words[i]);
-        if (r == 0 && session_has_json(session))
+        if (r == 0 && session->json != JSON_STYLE_OFF)
                 begin_json(&verification);
         if (verification.begun) {
                 json_out_end(&verification.json);

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "capture/heap/heap-reader.h"
 #include "capture/scene/process-memory.h"
 #include "snapshot/thread-column.h"
 

@@ -204,7 +204,7 @@ static void check_when(const char *word) {
         if (!when_parse(span_of(word), NOW_NS, &moment_ns))
                 return;
         fuzz_expect(word[0] != '-' || moment_ns <= NOW_NS, "what was before now is before now");
-        when_format_clock(moment_ns, text);
+        when_format(moment_ns, WHEN_CLOCK, text);
         expect_plain(span_of(text), '\0', "a moment");
         /* To the second, and to the end of the four digits of a year. */
         if (moment_ns < UINT64_C(253402300800) * NSEC_PER_SEC)

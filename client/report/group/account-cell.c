@@ -113,10 +113,6 @@ int account_columns_parse(const char *list, AccountColumns *ret,
         return ACCOUNT_COLUMNS_OK;
 }
 
-static json_object *account_of(json_object *row, size_t side) {
-        return cell_element(cell_member(row, "accounts"), side);
-}
-
 static json_object *figure_of(json_object *account, AccountColumn column) {
         json_object *reasons;
 
@@ -152,21 +148,19 @@ TableColumn account_column(AccountColumn column, const ReportSetting *setting) {
 
 /* threads: "12", "12 +3 −1", "431 ended", "12→14", "9→5 ended", "4 new", "2 gone" */
 
-static unsigned long long ended_of(json_object *account) {
-        return cell_u64(account, "ended") + cell_u64(account, "bornAndEnded");
-}
-
 /*
  * Appends how many there are at the end of each. Where no thread is left at either end, the group
  * is known by those that ended.
  */
 static void append_two_counts(Buffer *cell, json_object *first, json_object *second) {
         unsigned long long a = cell_u64(first, "threads"), b = cell_u64(second, "threads");
-        bool ended = a == 0 && b == 0 && (ended_of(first) > 0 || ended_of(second) > 0);
+        unsigned long long a_ended = cell_u64(first, "ended") + cell_u64(first, "bornAndEnded");
+        unsigned long long b_ended = cell_u64(second, "ended") + cell_u64(second, "bornAndEnded");
+        bool ended = a == 0 && b == 0 && (a_ended > 0 || b_ended > 0);
 
         if (ended) {
-                a = ended_of(first);
-                b = ended_of(second);
+                a = a_ended;
+                b = b_ended;
                 buffer_append_format(cell, "%llu", a);
         } else {
                 cell_append_number(cell, cell_member(first, "threads"), QUANTITY_LADDER_NONE);
@@ -178,7 +172,8 @@ static void append_two_counts(Buffer *cell, json_object *first, json_object *sec
 }
 
 static void append_threads(Buffer *cell, json_object *row, const ReportSetting *setting) {
-        json_object *first = account_of(row, 0), *second = account_of(row, 1);
+        json_object *accounts = cell_member(row, "accounts");
+        json_object *first = cell_element(accounts, 0), *second = cell_element(accounts, 1);
         json_object *last = second ? second : first;
         Span only = cell_string(cell_member(row, "only"));
         bool is_gone = span_is(only, "before") || span_is(only, "a");
@@ -190,7 +185,9 @@ static void append_threads(Buffer *cell, json_object *row, const ReportSetting *
         bool is_short_lived = short_lived > 0 && n == 0 && born == 0 && ended == 0;
 
         if (is_new && n == 0) {
-                buffer_append_format(cell, "%llu ended", ended_of(last));
+                buffer_append_format(cell, "%llu ended",
+                                     (unsigned long long) (cell_u64(last, "ended") +
+                                                           cell_u64(last, "bornAndEnded")));
         } else if (is_new) {
                 buffer_append_format(cell, "%llu new", n);
         } else if (!is_gone && setting->n_columns == 2) {
@@ -218,27 +215,10 @@ static void append_raw(Buffer *cell, double value) {
                              value);
 }
 
-/* Returns how long the column was, in ns; 0: it has no rates, or nobody knows. */
-static double elapsed_of(json_object *account, size_t side, const AccountStyle *style) {
-        json_object *own = cell_member(account, "elapsedNs");
-
-        return own ? json_object_get_double(own) : (double) style->elapsed_ns[side];
-}
-
 /* memory */
 
-#define GROWTH "memoryGrowthBytes"
 #define LEAST_RSS_BYTES (8.0 * 1024 * 1024) /* in an interval, or of medians in a minute */
 #define LEAST_RSS_SHARE 0.05
-
-static double bytes_of(json_object *account, const char *key) {
-        return json_object_get_double(cell_member(account, key));
-}
-
-/* Memory that grew by 5 % of itself and 8 MiB grew by much. */
-static bool is_much(double bytes, double of_bytes) {
-        return bytes >= LEAST_RSS_BYTES && bytes >= LEAST_RSS_SHARE * of_bytes;
-}
 
 /* Appends a number of bytes, or "-" for a side that is no account. */
 static void append_level(Buffer *cell, json_object *account, double bytes,
@@ -262,48 +242,50 @@ static void append_both(Buffer *cell, const Buffer *before, const Buffer *after)
 
 /*
  * Appends the levels at the begin and the end of a column, or at the ends of two, where they
- * changed by much; in columns that have a begin, they did inside one. A heap that grows in memory
- * that the process had before shows in no level. Medians have how fast memory grew in a second.
+ * changed by much, which is 8 MiB and 5 %; in columns that have a begin, they did inside one. A
+ * heap that grows in memory that the process had before shows in no level. Medians have how fast
+ * memory grew in a second.
  */
 static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style) {
-        json_object *first = account_of(row, 0), *second = account_of(row, 1);
-        double from = bytes_of(first, "rssBytes"), to = bytes_of(second, "rssBytes");
-        bool known = cell_member(first, "rssBytes") || cell_member(first, "rssBeforeBytes") ||
-                     cell_member(second, "rssBytes") || cell_member(second, "rssBeforeBytes");
-        bool has_begin = style->setting->has_begin, is_one = style->setting->n_columns == 1;
-        bool heap_grew, is_wanted;
+        const ReportSetting *setting = style->setting;
+        bool is_one = setting->n_columns == 1, is_wanted = false, known = setting->of_medians;
+        json_object *accounts = cell_member(row, "accounts");
+        json_object *first = cell_element(accounts, 0), *last = cell_element(accounts, !is_one);
+        double heap = json_object_get_double(cell_member(last, "heapGrowthBytes"));
+        double begins[2], ends[2], from, to;
         _cleanup_(buffer_done) Buffer before = {}, after = {};
+        bool heap_grew;
 
-        if (is_one) {
-                second = first;
-                to = from;
-                from = has_begin ? bytes_of(first, "rssBeforeBytes") : to;
+        for (size_t side = 0; side < 2; side++) {
+                json_object *account = cell_element(accounts, side);
+                json_object *begin = cell_member(account, "rssBeforeBytes");
+                json_object *end = cell_member(account, "rssBytes");
+
+                begins[side] = json_object_get_double(begin);
+                ends[side] = json_object_get_double(end);
+                known = known || begin || end;
+                is_wanted = is_wanted ||
+                            fabs(ends[side] - begins[side]) >=
+                                    MAX_OF(LEAST_RSS_BYTES, LEAST_RSS_SHARE * begins[side]);
         }
-        heap_grew = is_much(bytes_of(second, "heapGrowthBytes"), to);
-        if (style->setting->of_medians) {
-                from = bytes_of(first, GROWTH);
-                to = bytes_of(second, GROWTH);
-                known = true;
+        heap_grew = heap >= MAX_OF(LEAST_RSS_BYTES, LEAST_RSS_SHARE * ends[!is_one]);
+        from = is_one && setting->has_begin ? begins[0] : ends[0];
+        to = ends[!is_one];
+        if (setting->of_medians) {
+                from = json_object_get_double(cell_member(first, "memoryGrowthBytes"));
+                to = json_object_get_double(cell_member(last, "memoryGrowthBytes"));
                 is_wanted = MAX_OF(from, to) >= LEAST_RSS_BYTES / 60;
-        } else if (has_begin) {
-                json_object *accounts[] = { first, second };
-
-                is_wanted = !is_one && heap_grew;
-                for (size_t i = 0; i < ELEMENTSOF(accounts); i++) {
-                        double begin = bytes_of(accounts[i], "rssBeforeBytes");
-                        double end = bytes_of(accounts[i], "rssBytes");
-
-                        is_wanted = is_wanted || is_much(fabs(end - begin), begin);
-                }
+        } else if (setting->has_begin) {
+                is_wanted = is_wanted || (!is_one && heap_grew);
         } else {
-                is_wanted = is_much(fabs(to - from), from);
+                is_wanted = fabs(to - from) >= MAX_OF(LEAST_RSS_BYTES, LEAST_RSS_SHARE * from);
         }
-        if (has_begin && is_one && !is_wanted && heap_grew) {
+        if (setting->has_begin && is_one && !is_wanted && heap_grew) {
                 buffer_append_text(cell, "heap +");
-                append_level(cell, first, bytes_of(first, "heapGrowthBytes"), style);
+                append_level(cell, first, heap, style);
         } else if (known && (is_wanted || style->all_rss)) {
                 append_level(&before, first, from, style);
-                append_level(&after, second, to, style);
+                append_level(&after, last, to, style);
                 append_both(cell, &before, &after);
         } else {
                 buffer_append_byte(cell, '-');
@@ -326,7 +308,9 @@ static void append_side(Buffer *cell, AccountColumn column, json_object *account
                        !json_object_get_boolean(is_exact) && json_object_get_double(value) > 0;
         bool is_rate = style->setting->has_begin && columns[column].figure != FIGURE_LEVEL;
         bool cut = false;
-        double elapsed_ns = elapsed_of(account, side, style), figure;
+        json_object *own = cell_member(account, "elapsedNs");
+        double elapsed_ns = own ? json_object_get_double(own) : (double) style->elapsed_ns[side];
+        double figure;
         Quantity quantity;
 
         for (size_t i = 0; i < cell_length(cuts) && columns[column].key; i++)
@@ -366,7 +350,8 @@ static bool is_nothing(Span text) {
 
 static void append_two(Buffer *cell, AccountColumn column, json_object *row,
                        const AccountStyle *style, AccountSigns *signs) {
-        json_object *first = account_of(row, 0), *second = account_of(row, 1);
+        json_object *accounts = cell_member(row, "accounts");
+        json_object *first = cell_element(accounts, 0), *second = cell_element(accounts, 1);
         _cleanup_(buffer_done) Buffer before = {}, after = {};
 
         append_side(&before, column, first, 0, style, signs);
@@ -391,31 +376,14 @@ static void append_two(Buffer *cell, AccountColumn column, json_object *row,
         append_both(cell, &before, &after);
 }
 
-/* parents of threads that ended: "sh", "cron→sh" */
-
 /* Returns the process that was the parent of more than half of the threads that ended, or NULL. */
 static json_object *starter_of(json_object *account) {
         json_object *first = cell_element(cell_member(account, "startedBy"), 0);
 
-        return first && cell_u64(first, "threads") > ended_of(account) / 2
-                       ? cell_member(first, "name")
-                       : NULL;
-}
+        uint64_t n_ended = cell_u64(account, "ended") + cell_u64(account, "bornAndEnded");
 
-static void append_starter(Buffer *cell, json_object *row, const AccountStyle *style) {
-        json_object *first = account_of(row, 0), *second = account_of(row, 1);
-        bool both = style->setting->n_columns == 2 && first && second;
-        _cleanup_(buffer_done) Buffer before = {}, after = {};
-
-        first = starter_of(first);
-        second = starter_of(second);
-        if (!first && !second)
-                return;
-        if (!both)
-                first = second = first ? first : second;
-        cell_append_text(&before, first);
-        cell_append_text(&after, second);
-        append_both(cell, &before, &after);
+        return first && cell_u64(first, "threads") > n_ended / 2 ? cell_member(first, "name")
+                                                                 : NULL;
 }
 
 /* reasons of waits: "poll 3.0, futex 1.9", "sleep 0→6.6" */
@@ -437,9 +405,12 @@ static double rank_of(const Wait *wait, bool of_changes) {
         return b > a ? 1.25 * moved : moved;
 }
 
+/* An account may say itself how long its column was; 0: nobody knows. */
 static double amount_of(json_object *value, json_object *account, size_t side,
                         const AccountStyle *style) {
-        double ns = json_object_get_double(value), elapsed_ns = elapsed_of(account, side, style);
+        json_object *own = cell_member(account, "elapsedNs");
+        double elapsed_ns = own ? json_object_get_double(own) : (double) style->elapsed_ns[side];
+        double ns = json_object_get_double(value);
 
         return !style->setting->has_begin ? ns : elapsed_ns > 0 ? ns / elapsed_ns : 0;
 }
@@ -450,7 +421,8 @@ static double amount_of(json_object *value, json_object *account, size_t side,
  */
 static size_t find_waits(json_object *row, const AccountStyle *style, bool of_changes,
                          Wait ret[static 2]) {
-        json_object *first = account_of(row, 0), *second = account_of(row, 1);
+        json_object *accounts = cell_member(row, "accounts");
+        json_object *first = cell_element(accounts, 0), *second = cell_element(accounts, 1);
         json_object *last = second ? second : first, *reasons = cell_member(last, "reasons");
         size_t side = last == second, n = 0;
         double rest = 0, least_told = style->setting->has_begin ? LEAST_TOLD : LEAST_TOLD_NS;
@@ -507,9 +479,10 @@ static void append_amount(Buffer *cell, double amount, const AccountStyle *style
 }
 
 static void append_waits(Buffer *cell, json_object *row, const AccountStyle *style) {
+        json_object *accounts = cell_member(row, "accounts");
         bool of_changes = style->setting->n_columns == 2 && style->setting->has_begin &&
-                          cell_member(account_of(row, 0), "reasons") &&
-                          cell_member(account_of(row, 1), "reasons");
+                          cell_member(cell_element(accounts, 0), "reasons") &&
+                          cell_member(cell_element(accounts, 1), "reasons");
         Wait waits[2] = {};
         size_t n = of_changes ? find_waits(row, style, true, waits) : 0;
 
@@ -533,7 +506,7 @@ bool account_row_tells(json_object *row, AccountColumn column, const AccountStyl
         double least_told = style->setting->has_begin ? LEAST_TOLD : LEAST_TOLD_NS;
 
         for (size_t side = 0; side < style->setting->n_columns; side++) {
-                json_object *account = account_of(row, side);
+                json_object *account = cell_element(cell_member(row, "accounts"), side);
 
                 if (column == ACCOUNT_COLUMN_WAITS && cell_member(account, "reasons"))
                         return true;
@@ -548,7 +521,8 @@ bool account_row_tells(json_object *row, AccountColumn column, const AccountStyl
 
 /* Returns how much a figure is, or by how much it moved. */
 static double moved_of(json_object *row, AccountColumn column, const AccountStyle *style) {
-        json_object *first = account_of(row, 0), *second = account_of(row, 1);
+        json_object *accounts = cell_member(row, "accounts");
+        json_object *first = cell_element(accounts, 0), *second = cell_element(accounts, 1);
         double amount = amount_of(figure_of(first, column), first, 0, style);
 
         if (style->setting->n_columns == 1)
@@ -576,7 +550,7 @@ bool account_row_weighs(json_object *row, AccountColumn column, const AccountSty
         read = fabs(moved_of(row, ACCOUNT_COLUMN_READ, style));
         written = fabs(moved_of(row, ACCOUNT_COLUMN_WRITE, style));
         for (size_t side = 0; side < style->setting->n_columns; side++) {
-                json_object *account = account_of(row, side);
+                json_object *account = cell_element(cell_member(row, "accounts"), side);
 
                 /* The resident size counts as it grew in the column where it did most. */
                 grown = MAX_OF(grown,
@@ -664,31 +638,48 @@ static void append_bar(Buffer *cell, json_object *account, const AccountStyle *s
 
 void account_cell_append(Buffer *cell, AccountColumn column, json_object *row,
                          const AccountStyle *style, AccountSigns *signs) {
-        if (column == ACCOUNT_COLUMN_THREADS)
+        json_object *accounts = cell_member(row, "accounts");
+        json_object *first = cell_element(accounts, 0), *second = cell_element(accounts, 1);
+        bool is_both = style->setting->n_columns == 2 && first && second;
+
+        if (column == ACCOUNT_COLUMN_THREADS) {
                 append_threads(cell, row, style->setting);
-        else if (column == ACCOUNT_COLUMN_RSS)
+        } else if (column == ACCOUNT_COLUMN_RSS) {
                 append_rss(cell, row, style);
-        else if (column == ACCOUNT_COLUMN_STARTER)
-                append_starter(cell, row, style);
-        else if (column == ACCOUNT_COLUMN_WAITS)
+        } else if (column == ACCOUNT_COLUMN_STARTER) {
+                /* The parent of threads that ended: "sh", "cron→sh". */
+                _cleanup_(buffer_done) Buffer before = {}, after = {};
+
+                first = starter_of(first);
+                second = starter_of(second);
+                if (!first && !second)
+                        return;
+                if (!is_both)
+                        first = second = first ? first : second;
+                cell_append_text(&before, first);
+                cell_append_text(&after, second);
+                append_both(cell, &before, &after);
+        } else if (column == ACCOUNT_COLUMN_WAITS) {
                 append_waits(cell, row, style);
-        else if (column == ACCOUNT_COLUMN_BAR)
-                append_bar(cell, account_of(row, 0), style, signs);
-        else if (style->setting->n_columns == 2)
+        } else if (column == ACCOUNT_COLUMN_BAR) {
+                append_bar(cell, first, style, signs);
+        } else if (style->setting->n_columns == 2) {
                 append_two(cell, column, row, style, signs);
-        else
-                append_side(cell, column, account_of(row, 0), 0, style, signs);
+        } else {
+                append_side(cell, column, first, 0, style, signs);
+        }
 }
 
 bool account_row_is_idle(json_object *row, json_object *changes, const AccountStyle *style) {
-        size_t n = cell_length(cell_member(row, "accounts"));
-        json_object *first = account_of(row, 0), *members = cell_member(row, "members");
+        json_object *accounts = cell_member(row, "accounts"),
+                    *members = cell_member(row, "members");
+        json_object *first = cell_element(accounts, 0);
         _cleanup_(buffer_done) Buffer cell = {};
         AccountStyle usual = *style;
         AccountSigns signs = {};
 
         usual.all_rss = false;
-        if (cell_member(row, "only") || n == 0)
+        if (cell_member(row, "only") || !first)
                 return false;
         for (size_t i = 0; i < cell_length(changes); i++) {
                 json_object *change = cell_element(changes, i), *key = cell_member(change, "key"),
@@ -706,12 +697,13 @@ bool account_row_is_idle(json_object *row, json_object *changes, const AccountSt
                                               cgroup))
                                 return false;
         }
-        for (size_t i = 0; i < n; i++) {
-                json_object *account = account_of(row, i);
+        for (size_t i = 0; i < cell_length(accounts); i++) {
+                json_object *account = cell_element(accounts, i);
                 Quantity running;
 
                 if (!cell_quantity(figure_of(account, ACCOUNT_COLUMN_CPU), &running) ||
-                    cell_u64(account, "born") > 0 || ended_of(account) > 0 ||
+                    cell_u64(account, "born") > 0 || cell_u64(account, "ended") > 0 ||
+                    cell_u64(account, "bornAndEnded") > 0 ||
                     cell_u64(account, "threads") != cell_u64(first, "threads"))
                         return false;
         }

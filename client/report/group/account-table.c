@@ -17,15 +17,6 @@
 #define NAME_COLUMNS_OF_TWO 16
 #define FIGURE_COLUMNS 80 /* that the others take with all their figures */
 
-/* Returns the place of a column in the table; n_columns: it is not there. */
-static size_t find_column(const AccountTable *table, AccountColumn id) {
-        size_t i = 0;
-
-        while (i < table->n_columns && table->ids[i] != id)
-                i++;
-        return i;
-}
-
 int account_table_new(const Session *session, ReportKind kind, const AccountColumns *chosen,
                       json_object *reply, uint64_t max_rows, FILE *out, AccountTable **ret) {
         _cleanup_(account_table_freep) AccountTable *table = malloc(sizeof(*table));
@@ -55,29 +46,35 @@ int account_table_new(const Session *session, ReportKind kind, const AccountColu
                 .has_idle = session->options->view.n_filter > 0 ||
                             options_have(session->options, OPTION_ALL_ROWS),
         };
-        for (size_t i = 0; i < n_timed; i++)
-                table->style.elapsed_ns[i] = cell_u64(
-                        n_timed == 1 ? reply : cell_member(reply, setting->sides[i]), "elapsedNs");
+        for (size_t i = 0; i < n_timed; i++) {
+                json_object *column = n_timed == 1 ? reply : cell_member(reply, setting->sides[i]);
+
+                table->style.elapsed_ns[i] =
+                        setting->of_medians ? NSEC_PER_SEC : cell_u64(column, "elapsedNs");
+        }
         table->n_columns = all ? n_all : chosen->n;
+        for (size_t id = 0; id < _ACCOUNT_COLUMN_MAX; id++)
+                table->places[id] = table->n_columns;
         for (size_t i = 0; i < table->n_columns; i++) {
                 table->ids[i] = all ? (AccountColumn) i : chosen->ids[i];
                 table->columns[i] = account_column(table->ids[i], setting);
+                table->places[table->ids[i]] = i;
         }
         for (size_t i = 0; i < chosen->n; i++) {
-                TableColumn *column = &table->columns[find_column(table, chosen->ids[i])];
+                TableColumn *column = &table->columns[table->places[chosen->ids[i]]];
 
                 table->style.all_rss = table->style.all_rss || chosen->ids[i] == ACCOUNT_COLUMN_RSS;
                 column->only_told = false;
                 column->omit = 0;
                 column->extra = column->idle_first = column->absent = false;
         }
-        group = find_column(table, ACCOUNT_COLUMN_GROUP);
+        group = table->places[ACCOUNT_COLUMN_GROUP];
         table->columns[group].shrink_to =
                 setting->n_columns == 1 ? NAME_COLUMNS : NAME_COLUMNS_OF_TWO;
         table->columns[group].keep_end = session->options->view.axis == VIEW_AXIS_CGROUP ||
                                          session->options->view.axis == VIEW_AXIS_ALL;
-        r = table_new(table->columns, table->n_columns, &session->terminal, session_legend(session),
-                      out, &table->table);
+        r = table_new(table->columns, table->n_columns, &session->terminal, session->legend, out,
+                      &table->table);
         if (r < 0)
                 return r;
         if (options_have(session->options, OPTION_WRAP))
@@ -94,43 +91,24 @@ AccountTable *account_table_free(AccountTable *table) {
         return NULL;
 }
 
-/*
- * A column that has half of the weight of a group makes room after all those in which nothing
- * moved; else each has its place. The table looks when it prints.
- */
-static void rank_columns(AccountTable *table) {
-        bool swaps = table->most_written > table->most_read;
-        unsigned ranks[_ACCOUNT_COLUMN_MAX];
-        unsigned last = UINT_MAX; /* the place of the last one in which nothing moved */
-
-        for (size_t i = 0; i < table->n_columns; i++) {
-                AccountColumn id = table->ids[i];
-
-                /* Of the two columns of bytes, the one with fewer makes room first. */
-                if (swaps && (id == ACCOUNT_COLUMN_READ || id == ACCOUNT_COLUMN_WRITE))
-                        id = id == ACCOUNT_COLUMN_READ ? ACCOUNT_COLUMN_WRITE : ACCOUNT_COLUMN_READ;
-                ranks[i] = account_column(id, table->style.setting).omit;
-                if (table->columns[i].omit > 0 && !table->columns[i].absent &&
-                    !table->columns[i].only_told && !table->moved[i])
-                        last = MIN_OF(last, ranks[i]);
-        }
-        for (size_t i = 0; i < table->n_columns; i++)
-                /* In halves, so that there is room between two places. A named column stays. */
-                if (table->columns[i].omit > 0)
-                        table->columns[i].omit = table->heavy[table->ids[i]] && ranks[i] > last
-                                                         ? 2 * last - 1
-                                                         : 2 * ranks[i];
-}
-
-/* The label of a command is its key as it is. */
-static void add_row(AccountTable *table, json_object *row, bool is_command) {
+void account_table_add(AccountTable *table, json_object *row, bool is_command) {
         const Terminal *terminal = &table->session->terminal;
         json_object *accounts = cell_member(row, "accounts");
-        size_t threads = find_column(table, ACCOUNT_COLUMN_THREADS);
+        size_t threads = table->places[ACCOUNT_COLUMN_THREADS];
         bool bold = cell_member(row, "only") && threads < table->n_columns;
         /* Figures leave so much for names on a terminal that is wider than the usual. */
-        size_t label_columns = table->columns[find_column(table, ACCOUNT_COLUMN_GROUP)].shrink_to;
+        size_t label_columns = table->columns[table->places[ACCOUNT_COLUMN_GROUP]].shrink_to;
 
+        unsigned ranks[_ACCOUNT_COLUMN_MAX];
+        unsigned last = UINT_MAX; /* the place of the last column in which nothing moved */
+
+        if (!is_command && !table->has_idle &&
+            account_row_is_idle(row, table->changes, &table->style)) {
+                table->n_idle++;
+                return;
+        }
+        if (!is_command && table->n_rows++ >= table->max_rows)
+                return;
         if (!terminal->out)
                 label_columns = SIZE_MAX;
         else if (terminal->columns > FIGURE_COLUMNS + label_columns)
@@ -170,26 +148,33 @@ static void add_row(AccountTable *table, json_object *row, bool is_command) {
                 table->most_read = MAX_OF(table->most_read, read);
                 table->most_written = MAX_OF(table->most_written, written);
         }
-        rank_columns(table);
+        /*
+         * A column that has half of the weight of a group makes room after all those in which
+         * nothing moved; else each has its place. The table looks when it prints. Of the two
+         * columns of bytes, the one with fewer makes room first.
+         */
+        for (size_t i = 0; i < table->n_columns; i++) {
+                bool swaps = table->most_written > table->most_read;
+                AccountColumn id = table->ids[i];
+
+                if (swaps && (id == ACCOUNT_COLUMN_READ || id == ACCOUNT_COLUMN_WRITE))
+                        id = id == ACCOUNT_COLUMN_READ ? ACCOUNT_COLUMN_WRITE : ACCOUNT_COLUMN_READ;
+                ranks[i] = account_column(id, table->style.setting).omit;
+                if (table->columns[i].omit > 0 && !table->columns[i].absent &&
+                    !table->columns[i].only_told && !table->moved[i])
+                        last = MIN_OF(last, ranks[i]);
+        }
+        for (size_t i = 0; i < table->n_columns; i++)
+                /* In halves, so that there is room between two places. A named column stays. */
+                if (table->columns[i].omit > 0)
+                        table->columns[i].omit = table->heavy[table->ids[i]] && ranks[i] > last
+                                                         ? 2 * last - 1
+                                                         : 2 * ranks[i];
         table_end_row(table->table, bold ? UINT32_C(1) << threads : 0);
 }
 
-void account_table_add(AccountTable *table, json_object *row) {
-        if (!table->has_idle && account_row_is_idle(row, table->changes, &table->style)) {
-                table->n_idle++;
-                return;
-        }
-        if (table->n_rows++ >= table->max_rows)
-                return;
-        add_row(table, row, false);
-}
-
-void account_table_add_command(AccountTable *table, json_object *row) {
-        add_row(table, row, true);
-}
-
 static bool shows(const AccountTable *table, AccountColumn id) {
-        size_t column = find_column(table, id);
+        size_t column = table->places[id];
 
         return column < table->n_columns && !table_omits(table->table, column);
 }

@@ -35,6 +35,7 @@ typedef struct AccountTable {
         AccountColumn ids[_ACCOUNT_COLUMN_MAX];
         TableColumn columns[_ACCOUNT_COLUMN_MAX];
         size_t n_columns;
+        size_t places[_ACCOUNT_COLUMN_MAX]; /* by id; n_columns: it is not there */
         Table *table;
         FILE *out;
         bool begun;    /* it has a row, be it of a command; else there is nothing to end */
@@ -59,12 +60,10 @@ _must_check_ int account_table_new(const Session *session, ReportKind kind,
 AccountTable *account_table_free(AccountTable *table);
 DEFINE_CLEANUP(AccountTable *, account_table_free);
 
-/* @row is an OverviewRow of the interface. */
-void account_table_add(AccountTable *table, json_object *row);
 /*
- * Adds the row of a command, above all others and not counted. @row is an OverviewRow whose key is
- * the label, as it is, and whose account says by "elapsedNs" how long the command ran.
+ * Adds an OverviewRow of the interface. One @is_command stands above all others and is not counted:
+ * its key is the label, as it is, and its account says by "elapsedNs" how long the command ran.
  */
-void account_table_add_command(AccountTable *table, json_object *row);
+void account_table_add(AccountTable *table, json_object *row, bool is_command);
 /* Prints sentences about signs that the table has: the parts of the bar, and reasons of "~". */
 _must_check_ int account_table_print_signs(const AccountTable *table, const Lines *lines);

@@ -47,31 +47,23 @@ static const struct {
         { "candidate", GROUP_COLUMN_AFTER },
 };
 
+#define DEFAULT(n, ...) \
+        { { __VA_ARGS__ }, (n), (n), false }
 static const GroupColumns defaults[] = {
-        [REPORT_SNAPSHOT] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
-                                GROUP_COLUMN_VALUE },
-                              4,
-                              4 },
-        [REPORT_PAIR] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
-                            GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
-                            GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE },
-                          8,
-                          8 },
-        [REPORT_INTERVAL] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
-                                GROUP_COLUMN_WORK, GROUP_COLUMN_RATE },
-                              5,
-                              5 },
-        [REPORT_INTERVALS] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
-                                 GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
-                                 GROUP_COLUMN_PERCENT },
-                               7,
-                               7 },
-        [REPORT_SETS] = { { GROUP_COLUMN_GROUP, GROUP_COLUMN_METRIC, GROUP_COLUMN_BEFORE,
-                            GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA, GROUP_COLUMN_PERCENT,
-                            GROUP_COLUMN_P, GROUP_COLUMN_RANGE_BEFORE, GROUP_COLUMN_RANGE_AFTER,
-                            GROUP_COLUMN_SAMPLES },
-                          10,
-                          10 },
+        [REPORT_SNAPSHOT] = DEFAULT(4, GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS,
+                                    GROUP_COLUMN_METRIC, GROUP_COLUMN_VALUE),
+        [REPORT_PAIR] = DEFAULT(8, GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS, GROUP_COLUMN_METRIC,
+                                GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA,
+                                GROUP_COLUMN_PERCENT, GROUP_COLUMN_RATE),
+        [REPORT_INTERVAL] = DEFAULT(5, GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS,
+                                    GROUP_COLUMN_METRIC, GROUP_COLUMN_WORK, GROUP_COLUMN_RATE),
+        [REPORT_INTERVALS] = DEFAULT(7, GROUP_COLUMN_GROUP, GROUP_COLUMN_THREADS,
+                                     GROUP_COLUMN_METRIC, GROUP_COLUMN_BEFORE, GROUP_COLUMN_AFTER,
+                                     GROUP_COLUMN_DELTA, GROUP_COLUMN_PERCENT),
+        [REPORT_SETS] = DEFAULT(10, GROUP_COLUMN_GROUP, GROUP_COLUMN_METRIC, GROUP_COLUMN_BEFORE,
+                                GROUP_COLUMN_AFTER, GROUP_COLUMN_DELTA, GROUP_COLUMN_PERCENT,
+                                GROUP_COLUMN_P, GROUP_COLUMN_RANGE_BEFORE, GROUP_COLUMN_RANGE_AFTER,
+                                GROUP_COLUMN_SAMPLES),
 };
 
 TableColumn group_column_table(GroupColumn id, ReportKind kind, const char *group_header) {
@@ -186,6 +178,8 @@ int group_columns_parse(const char *list, ReportKind kind, GroupColumns *ret,
                                               "it without these.");
                 }
                 columns.ids[columns.n++] = (GroupColumn) id;
+                columns.want_spread = columns.want_spread || id == GROUP_COLUMN_TOP ||
+                                      id == GROUP_COLUMN_P50 || id == GROUP_COLUMN_P99;
                 if (list[n] == '\0')
                         break;
                 list += n + 1;
@@ -199,14 +193,6 @@ const char *group_columns_find_sided(const GroupColumns *columns) {
                 if (rows[columns->ids[i]].kinds == KINDS_TWO)
                         return rows[columns->ids[i]].name;
         return NULL;
-}
-
-bool group_columns_want_spread(const GroupColumns *columns) {
-        for (size_t i = 0; i < columns->n; i++)
-                if (columns->ids[i] == GROUP_COLUMN_TOP || columns->ids[i] == GROUP_COLUMN_P50 ||
-                    columns->ids[i] == GROUP_COLUMN_P99)
-                        return true;
-        return false;
 }
 
 /* cells */

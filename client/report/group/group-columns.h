@@ -59,6 +59,7 @@ typedef struct GroupColumns {
         GroupColumn ids[_GROUP_COLUMN_MAX];
         size_t n;
         size_t n_default; /* how many at the front are default ones, which may be omitted */
+        bool want_spread; /* one shows how a sum is spread over threads: the daemon has to tell */
 } GroupColumns;
 
 enum {
@@ -80,9 +81,6 @@ _must_check_ int group_columns_parse(const char *list, ReportKind kind, GroupCol
  * arrow or "%". NULL when there is none.
  */
 const char *group_columns_find_sided(const GroupColumns *columns);
-
-/* Returns whether a column shows how a sum is spread over threads: the daemon has to be asked. */
-bool group_columns_want_spread(const GroupColumns *columns);
 
 /* Returns the layout of a column; @group_header is the header of the group's column. */
 TableColumn group_column_table(GroupColumn id, ReportKind kind, const char *group_header);

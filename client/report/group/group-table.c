@@ -15,24 +15,6 @@
 
 _Static_assert(_GROUP_COLUMN_MAX <= TABLE_MAX_COLUMNS, "a table can have all columns at once");
 
-struct GroupTable {
-        ReportKind kind;
-        GroupColumns columns;
-        TableColumn table_columns[_GROUP_COLUMN_MAX];
-        Table *table;
-        bool raw;
-        uint32_t user_hz;
-        Buffer label;      /* of the group whose rows are added */
-        Buffer next_label; /* of its rows behind the first one, if that differs */
-        Buffer threads;
-        json_object *uptime; /* of that group; borrowed, may be NULL */
-
-        /* of a tree */
-        bool is_tree;
-        json_object **groups; /* owned, each of them too */
-        size_t n_groups, n_allocated;
-};
-
 int group_table_new(const Session *session, const GroupColumns *columns, ReportKind kind,
                     uint32_t user_hz, FILE *out, GroupTable **ret) {
         _cleanup_(group_table_freep) GroupTable *table = NULL;
@@ -59,8 +41,8 @@ int group_table_new(const Session *session, const GroupColumns *columns, ReportK
                 if (i >= columns->n_default)
                         column->omit = 0;
         }
-        r = table_new(table->table_columns, columns->n, &session->terminal, session_legend(session),
-                      out, &table->table);
+        r = table_new(table->table_columns, columns->n, &session->terminal, session->legend, out,
+                      &table->table);
         if (r < 0)
                 return r;
         if (options_have(options, OPTION_WRAP))
@@ -334,8 +316,4 @@ int group_table_end(GroupTable *table, bool *ret_empty) {
         }
         *ret_empty = table_is_empty(table->table);
         return *ret_empty ? 0 : table_end(table->table);
-}
-
-void group_table_omitted(const GroupTable *table, Buffer *names) {
-        table_omitted(table->table, names);
 }

@@ -19,11 +19,28 @@
 #include <stdio.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "base/buffer.h"
 #include "render/table.h"
 #include "report/group/group-columns.h"
 #include "session/session.h"
 
-typedef struct GroupTable GroupTable;
+typedef struct GroupTable {
+        ReportKind kind;
+        GroupColumns columns;
+        TableColumn table_columns[_GROUP_COLUMN_MAX];
+        Table *table;
+        bool raw;
+        uint32_t user_hz;
+        Buffer label;      /* of the group whose rows are added */
+        Buffer next_label; /* of its rows behind the first one, if that differs */
+        Buffer threads;
+        json_object *uptime; /* of that group; borrowed, may be NULL */
+
+        /* of a tree */
+        bool is_tree;
+        json_object **groups; /* owned, each of them too */
+        size_t n_groups, n_allocated;
+} GroupTable;
 
 /* @columns is copied, @session and @out are borrowed. */
 _must_check_ int group_table_new(const Session *session, const GroupColumns *columns,
@@ -38,5 +55,3 @@ _must_check_ int group_table_add(GroupTable *table, json_object *group);
  * first failed write.
  */
 _must_check_ int group_table_end(GroupTable *table, bool *ret_empty);
-/* Appends names as table_omitted() does. */
-void group_table_omitted(const GroupTable *table, Buffer *names);

@@ -97,8 +97,7 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
                 (void) snprintf(names[i], NAME_BYTES, "%.*s", (int) text.n, text.bytes);
                 columns[2 + i] = (TableColumn){ .header = raw ? name : names[i], .right = true };
         }
-        r = table_new(columns, 2 + figures.n, &session->terminal, session_legend(session), stdout,
-                      &table);
+        r = table_new(columns, 2 + figures.n, &session->terminal, session->legend, stdout, &table);
         if (r < 0)
                 return r;
         if (options_have(session->options, OPTION_WRAP))
@@ -152,8 +151,8 @@ int pairing_table_print(const Session *session, json_object *reply) {
                 return 0;
         (void) printf("\nPaired by content (%llu cgroup%s)\n", (unsigned long long) n,
                       n == 1 ? "" : "s");
-        r = table_new(columns, ELEMENTSOF(columns), &session->terminal, session_legend(session),
-                      stdout, &table);
+        r = table_new(columns, ELEMENTSOF(columns), &session->terminal, session->legend, stdout,
+                      &table);
         if (r < 0)
                 return r;
         if (options_have(session->options, OPTION_WRAP))

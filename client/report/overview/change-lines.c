@@ -218,8 +218,8 @@ static int fill(Buffer *line, json_object *changes, size_t n_columns, size_t *re
                 if (n > 0)
                         buffer_append_text(&change, ", ");
                 r = append_change(&change, changes, i, n_alike);
-                if (r == 0 && n_columns - printable_span_width(buffer_span(line)) >=
-                                      printable_span_width(buffer_span(&change)) +
+                if (r == 0 && n_columns - printable_width(buffer_span(line)) >=
+                                      printable_width(buffer_span(&change)) +
                                               (is_last ? 0 : sizeof(more) - 1)) {
                         r = buffer_append(line, change.bytes, change.n);
                         n_shown++;
@@ -228,7 +228,8 @@ static int fill(Buffer *line, json_object *changes, size_t n_columns, size_t *re
                         r = buffer_append(line, change.bytes, change.n);
                         if (buffer_terminate(line, &text) == 0) {
                                 buffer_truncate(line,
-                                                printable_fit(text, n_columns - sizeof(more)));
+                                                printable_fit(span_of(text),
+                                                              n_columns - sizeof(more), NULL));
                                 buffer_append_text(line, ELLIPSIS);
                         }
                         n_shown++;

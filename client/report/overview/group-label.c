@@ -100,7 +100,7 @@ void group_label_append_commands(Buffer *label, json_object *group, size_t n_col
                         buffer_append_text(label, i + 1 == n ? ")" : "");
                 }
                 if (buffer_failure(label) != 0 ||
-                    printable_span_width((Span){ label->bytes + at, label->n - at }) <= n_columns)
+                    printable_width((Span){ label->bytes + at, label->n - at }) <= n_columns)
                         return;
                 buffer_truncate(label, n_key);
         }

@@ -15,38 +15,19 @@
 #define LEAST_OWN 0.005      /* CPUs */
 #define LEAST_SPREAD 30      /* percent between the busiest and the idlest CPU */
 #define LEAST_NETWORK 1024.0 /* bytes a second */
-#define FULL_COVERAGE 95     /* percent: the rest needs no words */
 
 #define ELLIPSIS "\u2026"
 #define MAX_FIRST_ITEMS 5
-
-static bool number_of(json_object *object, const char *key, double *ret) {
-        json_object *value = cell_member(object, key);
-        Quantity quantity;
-
-        if (!cell_quantity(value, &quantity))
-                return false;
-        *ret = json_object_get_double(value);
-        return true;
-}
 
 /*
  * Returns NAN if the amount is unknown, so that whatever is computed from it is unknown, too: no
  * comparison with it holds, and it is written as "-".
  */
 static double amount_of(json_object *object, const char *key) {
-        double amount;
+        json_object *value = cell_member(object, key);
+        Quantity quantity;
 
-        return number_of(object, key, &amount) ? amount : NAN;
-}
-
-/* Returns how much there was in a second; a rate of time is seconds per second. */
-static double rate_of(const HostSide *side, double amount) {
-        return side->elapsed_ns > 0 ? amount / ((double) side->elapsed_ns / NSEC_PER_SEC) : NAN;
-}
-
-static double share_of_time(const HostSide *side, json_object *object, const char *key) {
-        return side->elapsed_ns > 0 ? amount_of(object, key) / (double) side->elapsed_ns : NAN;
+        return cell_quantity(value, &quantity) ? json_object_get_double(value) : NAN;
 }
 
 /* A figure is made from the amount in a host in one of these ways. */
@@ -70,38 +51,6 @@ typedef struct Item {
         double scale; /* from the figure to what is written */
 } Item;
 
-static double measure(const HostSide *side, const Item *item) {
-        json_object *object = item->object ? cell_member(side->host, item->object) : side->host;
-        double cpus = amount_of(side->host, "cpus"), share, other;
-
-        switch (item->measure) {
-        case MEASURE_LEVEL:
-                return amount_of(object, item->key);
-        case MEASURE_RATIO:
-                other = amount_of(object, item->other);
-                return other > 0 ? amount_of(object, item->key) / other : NAN;
-        case MEASURE_RATE:
-                return rate_of(side, amount_of(object, item->key));
-        case MEASURE_TIME:
-                return share_of_time(side, object, item->key);
-        case MEASURE_PRESSURE:
-                object = cell_member(cell_member(side->host, "pressure"), item->object);
-                share = share_of_time(side, object, item->key);
-                /*
-                 * The files of pressure are read after the threads, the second ones later than the
-                 * first ones on a host that has got busier, so that a share of the time between the
-                 * beginnings can be above one.
-                 */
-                return share > 1 ? 1 : share;
-        case MEASURE_CPUS:
-                share = share_of_time(side, object, item->key);
-                if (item->other)
-                        share += share_of_time(side, object, item->other);
-                return cpus > 0 ? share / cpus : NAN;
-        }
-        return NAN;
-}
-
 /* Appends "FROM → TO", or once what both read. */
 static void append_change(Buffer *line, int (*append)(Buffer *line, double value), double from,
                           double to) {
@@ -121,8 +70,46 @@ static void append_item(Buffer *line, const Item *item, const HostSide sides[], 
         bool stands_out = false;
 
         for (size_t i = 0; i < n_sides; i++) {
-                values[i] = measure(&sides[i], item);
-                stands_out = stands_out || values[i] >= item->least;
+                json_object *host = sides[i].host, *object = host;
+                double cpus = amount_of(host, "cpus"), elapsed_ns = sides[i].elapsed_ns;
+                double value, other;
+
+                if (item->measure == MEASURE_PRESSURE)
+                        object = cell_member(host, "pressure");
+                if (item->object)
+                        object = cell_member(object, item->object);
+                value = amount_of(object, item->key);
+                switch (item->measure) {
+                case MEASURE_LEVEL:
+                        break;
+                case MEASURE_RATIO:
+                        other = amount_of(object, item->other);
+                        value = other > 0 ? value / other : NAN;
+                        break;
+                case MEASURE_RATE:
+                        value /= elapsed_ns / NSEC_PER_SEC;
+                        break;
+                case MEASURE_TIME:
+                        value /= elapsed_ns;
+                        break;
+                case MEASURE_PRESSURE:
+                        value /= elapsed_ns;
+                        /*
+                         * The files of pressure are read after the threads, the second ones later
+                         * than the first ones on a host that has got busier, so that a share of the
+                         * time between the beginnings can be above one.
+                         */
+                        value = value > 1 ? 1 : value;
+                        break;
+                case MEASURE_CPUS:
+                        value /= elapsed_ns;
+                        if (item->other)
+                                value += amount_of(object, item->other) / elapsed_ns;
+                        value = cpus > 0 ? value / cpus : NAN;
+                        break;
+                }
+                values[i] = value;
+                stands_out = stands_out || value >= item->least;
         }
         if (!stands_out)
                 return;
@@ -144,21 +131,21 @@ static void append_used(Buffer *line, const HostSide sides[], size_t n_sides) {
 
         for (size_t i = 0; i < 2; i++) {
                 const HostSide *side = &sides[i == 0 ? 0 : n_sides - 1];
-                double used_ns;
+                double used_ns = amount_of(side->coverage, "cpuBelievedNs");
+                bool is_believed = !isnan(used_ns);
 
                 cpus[i] = amount_of(side->host, "cpus");
                 /*
                  * Where ticks missed what threads did, the threads are believed, and a "~" says so.
                  * Without a host the coverage tells what was used.
                  */
-                if (!(cpus[i] > 0) || side->elapsed_ns == 0 ||
-                    (!number_of(side->coverage, "cpuBelievedNs", &used_ns) &&
-                     !number_of(side->host, "cpuUsedNs", &used_ns) &&
-                     !number_of(side->coverage, "cpuUsedNs", &used_ns)))
+                used_ns = is_believed ? used_ns : amount_of(side->host, "cpuUsedNs");
+                used_ns = isnan(used_ns) ? amount_of(side->coverage, "cpuUsedNs") : used_ns;
+                if (!(cpus[i] > 0) || isnan(used_ns / side->elapsed_ns))
                         return;
-                if (cell_member(side->coverage, "cpuBelievedNs"))
+                if (is_believed)
                         buffer_append_byte(texts[i], '~');
-                compact_append_cpus(texts[i], used_ns / (double) side->elapsed_ns);
+                compact_append_cpus(texts[i], used_ns / side->elapsed_ns);
         }
         if (cpus[0] != cpus[1])
                 buffer_append_format(&before, " of %.0f", cpus[0]);
@@ -170,78 +157,34 @@ static void append_used(Buffer *line, const HostSide sides[], size_t n_sides) {
         buffer_append_format(line, " of %.0f CPUs", cpus[1]);
 }
 
-typedef struct Extreme {
-        double percent;
-        long long cpu;
-} Extreme;
-
-/*
- * Appends "CPU 3 99 %, CPU 0 4 %", the most and the least busy one, if two are known and far apart.
- */
-static void append_spread(Buffer *line, const HostSide *side) {
-        json_object *cpus = cell_member(side->host, "perCpu");
-        Extreme busiest = {}, idlest = {};
-        size_t n = 0;
-
-        for (size_t i = 0; i < cell_length(cpus); i++) {
-                json_object *cpu = cell_element(cpus, i);
-                double share = share_of_time(side, cpu, "usedNs");
-                const Extreme extreme = { 100 * MIN_OF(1, share),
-                                          json_object_get_int64(cell_member(cpu, "cpu")) };
-
-                if (isnan(share))
-                        continue;
-                if (n == 0 || extreme.percent > busiest.percent)
-                        busiest = extreme;
-                if (n == 0 || extreme.percent < idlest.percent)
-                        idlest = extreme;
-                n++;
-        }
-        if (n < 2 || busiest.percent - idlest.percent <= LEAST_SPREAD)
-                return;
-        buffer_append_format(line, "%sCPU %lld ", line->n > 0 ? ", " : "", busiest.cpu);
-        compact_append_percent(line, busiest.percent);
-        buffer_append_format(line, ", CPU %lld ", idlest.cpu);
-        compact_append_percent(line, idlest.percent);
-}
-
 /* coverage */
 
-/* *ret is the share of the CPU time used that groups have, in percent; false: it is unknown. */
-static bool find_coverage(const HostSide *side, double *ret) {
-        double used, attributed;
+double host_lines_coverage(json_object *coverage) {
+        double used = amount_of(coverage, "cpuBelievedNs"), share;
 
-        if ((!number_of(side->coverage, "cpuBelievedNs", &used) &&
-             !number_of(side->coverage, "cpuUsedNs", &used)) ||
-            used <= 0 || !number_of(side->coverage, "attributedNs", &attributed))
-                return false;
+        used = isnan(used) ? amount_of(coverage, "cpuUsedNs") : used;
+        share = used > 0 ? amount_of(coverage, "attributedNs") / used : NAN;
         /* The host counts in ticks: a little more than all is all. */
-        *ret = 100 * MIN_OF(1, attributed / used);
-        return true;
-}
-
-bool host_lines_cover_all(json_object *coverage) {
-        const HostSide side = { .coverage = coverage };
-        double percent;
-
-        return find_coverage(&side, &percent) && percent >= FULL_COVERAGE;
+        return share > 1 ? 100 : 100 * share;
 }
 
 /* Appends "; ctprof saw 41 % of it (0.02 its own): 0.96 went to …", after the CPUs in use. */
 static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides) {
         const HostSide *last = &sides[n_sides - 1];
-        double from, to, used_ns, missed_ns = 0, own[2] = {};
+        double from = host_lines_coverage(sides[0].coverage);
+        double to = host_lines_coverage(last->coverage), own[2] = {};
         bool is_first, lacks_run_times = false;
+        double missed_ns;
 
         /* One side is enough: a change "from nothing" would be wrong, as nobody measured it. */
         for (size_t i = 0; i < n_sides; i++)
-                lacks_run_times = lacks_run_times ||
-                                  (number_of(sides[i].coverage, "cpuUsedNs", &used_ns) &&
-                                   used_ns > 0 && !cell_member(sides[i].coverage, "attributedNs"));
+                lacks_run_times =
+                        lacks_run_times || (amount_of(sides[i].coverage, "cpuUsedNs") > 0 &&
+                                            !cell_member(sides[i].coverage, "attributedNs"));
         if (line->n > 0 && lacks_run_times)
                 buffer_append_text(line,
                                    "; whose work it was is not known: no thread has a run time");
-        if (!find_coverage(&sides[0], &from) || !find_coverage(last, &to))
+        if (isnan(from) || isnan(to))
                 return;
         is_first = line->n == 0;
         buffer_append_text(line, is_first ? "ctprof saw " : "; ctprof saw ");
@@ -251,19 +194,21 @@ static void append_coverage(Buffer *line, const HostSide sides[], size_t n_sides
          * The work of ctprof and its callers is in no group unless --self is given, so that it is
          * said. Nobody misses less than what rounds to 0.01.
          */
-        for (size_t i = 0; i < n_sides; i++)
-                if (sides[i].elapsed_ns > 0 && number_of(sides[i].coverage, "ownNs", &own[i]))
-                        own[i] /= (double) sides[i].elapsed_ns;
+        for (size_t i = 0; i < n_sides; i++) {
+                double share = amount_of(sides[i].coverage, "ownNs") / sides[i].elapsed_ns;
+
+                own[i] = isnan(share) ? 0 : share;
+        }
         if (!(own[0] < LEAST_OWN && own[n_sides - 1] < LEAST_OWN)) {
                 buffer_append_text(line, " (");
                 append_change(line, compact_append_cpus, own[0], own[n_sides - 1]);
                 buffer_append_text(line, " its own)");
         }
-        if (n_sides == 2 || to >= FULL_COVERAGE ||
-            !number_of(last->coverage, "notAttributedNs", &missed_ns))
+        missed_ns = amount_of(last->coverage, "notAttributedNs");
+        if (n_sides == 2 || to >= HOST_FULL_COVERAGE || isnan(missed_ns))
                 return;
         buffer_append_text(line, ": ");
-        compact_append_cpus(line, missed_ns / (double) last->elapsed_ns);
+        compact_append_cpus(line, missed_ns / last->elapsed_ns);
         buffer_append_text(line, cell_member(last->coverage, "endedNs")
                                          ? " went to interrupts, or was not seen"
                                          : " went to threads that ended, and interrupts");
@@ -292,12 +237,37 @@ static int format_first(Buffer *line, const HostSide sides[], size_t n_sides, si
         };
         _Static_assert(ELEMENTSOF(items) == MAX_FIRST_ITEMS, "all of them fit a wide terminal");
         _cleanup_(buffer_done) Buffer inner = {}, dropped = {};
+        json_object *cpus = cell_member(sides[0].host, "perCpu");
+        struct {
+                double percent;
+                long long cpu;
+        } idlest = {}, busiest = {}, *extremes[] = { &busiest, &idlest };
+        size_t n_known = 0;
 
         append_used(line, sides, n_sides);
         for (size_t i = 0; line->n > 0 && i < ELEMENTSOF(shares); i++)
                 append_item(&inner, &shares[i], sides, n_sides);
-        if (n_sides == 1 && line->n > 0)
-                append_spread(&inner, &sides[0]);
+        /* "CPU 3 99 %, CPU 0 4 %", the most and the least busy one of two that are far apart. */
+        for (size_t i = 0; n_sides == 1 && line->n > 0 && i < cell_length(cpus); i++) {
+                json_object *cpu = cell_element(cpus, i);
+                double share = amount_of(cpu, "usedNs") / sides[0].elapsed_ns;
+                double percent = 100 * MIN_OF(1, share);
+
+                for (size_t k = 0; !isnan(share) && k < ELEMENTSOF(extremes); k++)
+                        if (n_known == 0 ||
+                            (k == 0 ? percent > busiest.percent : percent < idlest.percent)) {
+                                extremes[k]->percent = percent;
+                                extremes[k]->cpu = json_object_get_int64(cell_member(cpu, "cpu"));
+                        }
+                n_known += isnan(share) ? 0 : 1;
+        }
+        for (size_t k = 0; n_known > 1 && busiest.percent - idlest.percent > LEAST_SPREAD &&
+                           k < ELEMENTSOF(extremes);
+             k++) {
+                buffer_append_format(&inner, "%sCPU %lld ", inner.n > 0 ? ", " : "",
+                                     extremes[k]->cpu);
+                compact_append_percent(&inner, extremes[k]->percent);
+        }
         if (inner.n > 0)
                 buffer_append_format(line, " (%.*s)", (int) inner.n, inner.bytes);
         for (size_t i = 0; i < ELEMENTSOF(items); i++)
@@ -306,29 +276,6 @@ static int format_first(Buffer *line, const HostSide sides[], size_t n_sides, si
                 buffer_append_text(line, line->n > 0 ? ", " ELLIPSIS : ELLIPSIS);
         append_coverage(line, sides, n_sides);
         return buffer_failure(&inner) < 0 ? buffer_failure(&inner) : buffer_failure(&dropped);
-}
-
-/* Prints the first line. Coverage is the last thing to go if there is no room for all of it. */
-static int print_first(const Lines *lines, const HostSide sides[], size_t n_sides) {
-        _cleanup_(buffer_done) Buffer line = {};
-
-        for (size_t n_items = MAX_FIRST_ITEMS;; n_items--) {
-                const char *text;
-                int r;
-
-                buffer_clear(&line);
-                r = format_first(&line, sides, n_sides, n_items);
-                if (r == 0)
-                        r = buffer_terminate(&line, &text);
-                if (r != 0)
-                        return r;
-                if (text[0] == '\0')
-                        return 0;
-                if (n_items == 0 || !lines_cut(lines, text)) {
-                        lines_print(lines, HOST_LABEL, text);
-                        return 0;
-                }
-        }
 }
 
 /* the second line */
@@ -351,10 +298,11 @@ static void append_disks(Buffer *line, const HostSide sides[], size_t n_sides) {
                         most = busy_ns;
                         disks[i] = cell_element(all, k);
                 }
-                busy[i] = share_of_time(&sides[i], disks[i], "busyNs");
+                busy[i] = amount_of(disks[i], "busyNs") / sides[i].elapsed_ns;
                 any_busy = any_busy || busy[i] >= LEAST_SHARE;
         }
         for (size_t i = 0; any_busy && i < n_sides; i++) {
+                double seconds = sides[i].elapsed_ns / NSEC_PER_SEC;
                 double requests = amount_of(disks[i], "requests"), bytes;
 
                 if (i > 0)
@@ -368,9 +316,9 @@ static void append_disks(Buffer *line, const HostSide sides[], size_t n_sides) {
                 compact_append_percent(line, 100 * MIN_OF(1, busy[i]));
                 buffer_append_text(line, ", ");
                 bytes = amount_of(disks[i], "readBytes") + amount_of(disks[i], "writeBytes");
-                compact_append_bytes(line, rate_of(&sides[i], bytes));
+                compact_append_bytes(line, bytes / seconds);
                 buffer_append_text(line, "/s, ");
-                compact_append_count(line, rate_of(&sides[i], requests));
+                compact_append_count(line, requests / seconds);
                 buffer_append_text(line, " requests/s");
                 if (requests > 0 && cell_member(disks[i], "requestNs")) {
                         buffer_append_text(line, " of ");
@@ -401,19 +349,29 @@ int host_lines_print(const Lines *lines, const HostSide sides[], size_t n_sides)
         json_object *memory = cell_member(sides[n_sides - 1].host, "memory");
         double total = amount_of(memory, "totalBytes");
         _cleanup_(buffer_done) Buffer line = {};
-        bool has_host = false, has_coverage = false;
+        bool is_known = false, fits = false;
         size_t n;
-        int r;
 
-        for (size_t i = 0; i < n_sides; i++) {
-                has_host = has_host || sides[i].host;
-                has_coverage = has_coverage || sides[i].coverage;
-        }
-        if (!has_host && !has_coverage)
+        for (size_t i = 0; i < n_sides; i++)
+                is_known = is_known || sides[i].host || sides[i].coverage;
+        if (!is_known)
                 return 0;
-        r = print_first(lines, sides, n_sides);
-        if (r < 0)
-                return r;
+        /* Coverage is the last thing to go if the first line has no room for all of it. */
+        for (size_t n_items = MAX_FIRST_ITEMS; !fits; n_items--) {
+                const char *text;
+                int r;
+
+                buffer_clear(&line);
+                r = format_first(&line, sides, n_sides, n_items);
+                if (r == 0)
+                        r = buffer_terminate(&line, &text);
+                if (r != 0)
+                        return r;
+                fits = n_items == 0 || !lines_cut(lines, text);
+                if (fits && text[0] != '\0')
+                        lines_print(lines, HOST_LABEL, text);
+        }
+        buffer_clear(&line);
         append_disks(&line, sides, n_sides);
         n = line.n;
         append_item(&line, &used, sides, n_sides);

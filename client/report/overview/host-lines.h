@@ -10,18 +10,18 @@
  */
 
 #include <json-c/json.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include "base/macro.h"
 #include "render/lines.h"
 
 typedef struct HostSide {
         json_object *host, *coverage; /* of the interface; NULL: nothing is known */
-        uint64_t elapsed_ns;          /* 0: not known */
+        double elapsed_ns;            /* NAN: not known */
 } HostSide;
 
-/* True if groups account for so much of the CPU time used that the rest needs no words. */
-bool host_lines_cover_all(json_object *coverage);
+#define HOST_FULL_COVERAGE 95 /* percent: the rest needs no words */
+
+/* Returns the share of the CPU time used that groups account for, in percent; NAN: unknown. */
+double host_lines_coverage(json_object *coverage);
 /* Prints the lines of 1 or 2 sides. 0 or -ENOMEM. */
 _must_check_ int host_lines_print(const Lines *lines, const HostSide sides[], size_t n_sides);

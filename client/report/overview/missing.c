@@ -69,18 +69,19 @@ static const char *string_of(json_object *object, const char *key) {
         return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
-/* True for versions that read no allocator counters: each file says so, which is no news. */
-static bool is_expected(json_object *source) {
-        return strcmp(string_of(source, "name"), "jemalloc") == 0 &&
-               strcmp(string_of(source, "reason"),
-                      "this version does not read allocator counters") == 0;
-}
+typedef enum Quality { QUALITY_WHOLE, QUALITY_EXPECTED, QUALITY_IMPERFECT } Quality;
 
-static bool is_imperfect(json_object *source) {
+/* Versions that read no allocator counters are expected: each file says so, which is no news. */
+static Quality quality_of(json_object *source) {
         const char *state = string_of(source, "state");
 
-        return !is_expected(source) &&
-               (strcmp(state, "partial") == 0 || strcmp(state, "unavailable") == 0);
+        if (strcmp(string_of(source, "name"), "jemalloc") == 0 &&
+            strcmp(string_of(source, "reason"), "this version does not read allocator counters") ==
+                    0)
+                return QUALITY_EXPECTED;
+        return strcmp(state, "partial") == 0 || strcmp(state, "unavailable") == 0
+                       ? QUALITY_IMPERFECT
+                       : QUALITY_WHOLE;
 }
 
 /* Returns the kinds of failures that occurred, a bit for each. */
@@ -103,18 +104,31 @@ static bool is_alike(json_object *a, json_object *b, bool verbose) {
                                          json_object_get_boolean(cell_member(b, "switchedOff"));
 }
 
-/* Appends "before", "before and after", "A before, A after and B before". */
-static void append_sides(Buffer *text, const Finding *finding) {
+/*
+ * Appends "io", "every source", and the sides that lack it: " before", " (before and after)", with
+ * brackets also where all of them do.
+ */
+static void append_subject(Buffer *text, const Finding *finding, bool in_brackets) {
+        const Missing *missing = finding->missing;
+        bool has_sides = in_brackets ? missing->n_sides > 1 : finding->n_sources < missing->n_sides;
         size_t n_done = 0;
 
-        for (size_t i = 0; i < finding->missing->n_sides; i++) {
+        if (finding->is_every)
+                buffer_append_text(text, "every source");
+        else
+                cell_append_text(text, cell_member(finding->first, "name"));
+        if (has_sides)
+                buffer_append_text(text, in_brackets ? " (" : " ");
+        for (size_t i = 0; has_sides && i < missing->n_sides; i++) {
                 if (!finding->sources[i])
                         continue;
                 if (n_done > 0)
                         buffer_append_text(text, n_done + 1 == finding->n_sources ? " and " : ", ");
-                buffer_append_text(text, finding->missing->sides[i].label);
+                buffer_append_text(text, missing->sides[i].label);
                 n_done++;
         }
+        if (has_sides && in_brackets)
+                buffer_append_byte(text, ')');
 }
 
 /* one line for everything, with as many entries as fit */
@@ -128,35 +142,6 @@ typedef struct Entries {
         bool is_brief;        /* no remedies are told */
         const char *remedy;   /* the last one told; NULL: none yet */
 } Entries;
-
-typedef struct Range {
-        uint64_t min, max;
-} Range;
-
-static void append_range(Buffer *text, Range range) {
-        buffer_append_format(text, "%llu", (unsigned long long) range.min);
-        if (range.max != range.min)
-                buffer_append_format(text, "-%llu", (unsigned long long) range.max);
-}
-
-/* Counts the attempts that failed in the way @kind on a side, and all attempts. */
-static void measure(const Finding *finding, unsigned kind, Range *ret_failed, Range *ret_total) {
-        *ret_failed = *ret_total = (Range){ UINT64_MAX, 0 };
-        for (size_t i = 0; i < finding->missing->n_sides; i++) {
-                json_object *source = finding->sources[i];
-                uint64_t total = cell_u64(source, "ok");
-                uint64_t failed = cell_u64(source, failures[kind].key);
-
-                if (!source)
-                        continue;
-                for (size_t k = 0; k < ELEMENTSOF(failures); k++)
-                        total += cell_u64(source, failures[k].key);
-                *ret_failed =
-                        (Range){ MIN_OF(ret_failed->min, failed), MAX_OF(ret_failed->max, failed) };
-                *ret_total =
-                        (Range){ MIN_OF(ret_total->min, total), MAX_OF(ret_total->max, total) };
-        }
-}
 
 /* Appends "13 of 122 threads refused, 2 malformed", or only "refused" if no value was read. */
 static void append_failures(Buffer *text, const Finding *finding) {
@@ -174,22 +159,34 @@ static void append_failures(Buffer *text, const Finding *finding) {
         if (kinds == 0)
                 buffer_append_text(text, string_of(source, "state"));
         for (unsigned i = 0; i < ELEMENTSOF(failures); i++) {
-                Range failed = {}, total = {};
+                /* Attempts that failed in this way on a side, and all attempts. */
+                uint64_t least[2] = { UINT64_MAX, UINT64_MAX }, most[2] = {};
 
                 if (!(kinds >> i & 1))
                         continue;
                 if (!is_first)
                         buffer_append_text(text, ", ");
-                if (is_partial) {
-                        measure(finding, i, &failed, &total);
-                        append_range(text, failed);
-                        if (is_first) {
-                                buffer_append_text(text, " of ");
-                                append_range(text, total);
-                                buffer_append_format(text, " %s", total.max == 1 ? one : many);
+                for (size_t side = 0; side < finding->missing->n_sides; side++) {
+                        json_object *of_side = finding->sources[side];
+                        uint64_t counts[2] = { cell_u64(of_side, failures[i].key),
+                                               cell_u64(of_side, "ok") };
+
+                        for (size_t k = 0; k < ELEMENTSOF(failures); k++)
+                                counts[1] += cell_u64(of_side, failures[k].key);
+                        for (size_t k = 0; of_side && k < 2; k++) {
+                                least[k] = MIN_OF(least[k], counts[k]);
+                                most[k] = MAX_OF(most[k], counts[k]);
                         }
+                }
+                for (size_t k = 0; is_partial && k < (is_first ? 2 : 1); k++) {
+                        buffer_append_format(text, "%s%llu", k > 0 ? "of " : "",
+                                             (unsigned long long) least[k]);
+                        if (most[k] != least[k])
+                                buffer_append_format(text, "-%llu", (unsigned long long) most[k]);
                         buffer_append_byte(text, ' ');
                 }
+                if (is_partial && is_first)
+                        buffer_append_format(text, "%s ", most[1] == 1 ? one : many);
                 /* A reading that needs only a switch is "off" and not unsupported. */
                 buffer_append_text(text,
                                    i == FAILURE_UNSUPPORTED && is_off ? "off" : failures[i].text);
@@ -209,14 +206,7 @@ static void add_entry(Entries *entries, const Finding *finding, unsigned long lo
         entries->is_short = entries->is_short || !finding->is_every;
         if (entries->n > 0)
                 buffer_append_text(text, "; ");
-        if (finding->is_every)
-                buffer_append_text(text, "every source");
-        else
-                cell_append_text(text, cell_member(finding->first, "name"));
-        if (finding->n_sources < finding->missing->n_sides) {
-                buffer_append_byte(text, ' ');
-                append_sides(text, finding);
-        }
+        append_subject(text, finding, false);
         buffer_append_text(text, ": ");
         if (n_implausible > 0) {
                 buffer_append_format(text, "%llu value%s implausible", n_implausible,
@@ -265,7 +255,7 @@ static int fit_entries(const Lines *lines, const Entries *entries, const char *w
                         buffer_append_format(ret, " (%s)", way);
                 *ret_n = n;
                 if (buffer_failure(ret) < 0 || n == 0 ||
-                    printable_span_width(buffer_span(ret)) <= n_columns)
+                    printable_width(buffer_span(ret)) <= n_columns)
                         return buffer_failure(ret);
         }
 }
@@ -275,20 +265,11 @@ static int fit_entries(const Lines *lines, const Entries *entries, const char *w
 /* Prints "smaps_rollup (before), partial: REASON", "every source (before): REASON". */
 static int print_sentence(const Lines *lines, const Finding *finding) {
         json_object *source = finding->first, *reason = cell_member(source, "reason");
-        bool has_sides = finding->missing->n_sides > 1;
         _cleanup_(buffer_done) Buffer line = {};
 
-        if (finding->is_every)
-                buffer_append_text(&line, "every source");
-        else
-                cell_append_text(&line, cell_member(source, "name"));
-        if (has_sides) {
-                buffer_append_text(&line, " (");
-                append_sides(&line, finding);
-                buffer_append_byte(&line, ')');
-        }
+        append_subject(&line, finding, true);
         if (!finding->is_every) {
-                buffer_append_text(&line, has_sides ? ", " : " ");
+                buffer_append_text(&line, finding->missing->n_sides > 1 ? ", " : " ");
                 cell_append_text(&line, cell_member(source, "state"));
         }
         if (reason) {
@@ -314,7 +295,7 @@ static int tell_sources(Report *report, json_object *const *sources, bool is_eve
         int r = 0;
 
         for (size_t i = 0; i < n; i++)
-                left[i] = is_imperfect(sources[i]) ? sources[i] : NULL;
+                left[i] = quality_of(sources[i]) == QUALITY_IMPERFECT ? sources[i] : NULL;
         for (size_t i = 0; r == 0 && i < n; i++) {
                 json_object *first = left[i];
                 Finding finding = { .missing = report->missing,
@@ -366,12 +347,7 @@ static int tell_implausible(Report *report, json_object *const *sources) {
                         add_entry(&report->entries, &finding, n);
                         continue;
                 }
-                cell_append_text(&line, cell_member(sources[i], "name"));
-                if (report->missing->n_sides > 1) {
-                        buffer_append_text(&line, " (");
-                        append_sides(&line, &finding);
-                        buffer_append_byte(&line, ')');
-                }
+                append_subject(&line, &finding, true);
                 buffer_append_format(&line,
                                      ", %llu value%s left out as implausible: more than the age of "
                                      "the thread or the interval allows",
@@ -413,12 +389,12 @@ static int tell_names(Report *report, json_object *const *sides, json_object *na
         return r;
 }
 
-/*
- * Prints sentences, and as many entries as one line has room for; 1 if there is room for none,
- * which might be had without remedies, as @is_brief has them.
- */
-static int report_print(const Lines *lines, const Missing *missing, bool is_brief) {
-        Report report = { .lines = lines, .missing = missing, .entries.is_brief = is_brief };
+/* Prints sentences, and as many entries as one line has room for. */
+int missing_print(const Lines *lines, const Missing *missing) {
+        Report report = { .lines = lines,
+                          .missing = missing,
+                          .entries.is_brief = missing->is_brief };
+        Missing brief = *missing;
         const Entries *entries = &report.entries;
         _cleanup_(buffer_done) Buffer line = {};
         json_object *sides[MISSING_MAX_SIDES] = {}, *firsts[MISSING_MAX_SIDES] = {};
@@ -435,8 +411,10 @@ static int report_print(const Lines *lines, const Missing *missing, bool is_brie
                 for (size_t k = 0; is_uniform && k < cell_length(sources); k++) {
                         json_object *source = cell_element(sources, k);
 
-                        is_uniform = is_expected(source) ||
-                                     (is_imperfect(source) && is_alike(source, first, true));
+                        Quality quality = quality_of(source);
+
+                        is_uniform = quality == QUALITY_EXPECTED || (quality == QUALITY_IMPERFECT &&
+                                                                     is_alike(source, first, true));
                 }
                 firsts[i] = is_uniform ? first : NULL;
                 sides[i] = is_uniform ? NULL : sources;
@@ -456,19 +434,12 @@ static int report_print(const Lines *lines, const Missing *missing, bool is_brie
                 /* That there is more to know is left out before a remedy is. */
                 if (r == 0 && n_shown == 0 && entries->remedy)
                         r = fit_entries(lines, entries, NULL, &line, &n_shown);
-                if (r == 0)
-                        r = n_shown == 0 && entries->remedy
-                                    ? 1
-                                    : lines_print_buffer(lines, LABEL, &line);
+                brief.is_brief = r == 0 && n_shown == 0 && entries->remedy;
+                if (r == 0 && !brief.is_brief)
+                        r = lines_print_buffer(lines, LABEL, &line);
         }
         buffer_done(&report.entries.text);
-        return r;
-}
-
-int missing_print(const Lines *lines, const Missing *missing) {
-        int r = report_print(lines, missing, false);
-
-        return r > 0 ? report_print(lines, missing, true) : r;
+        return brief.is_brief && !missing->is_brief ? missing_print(lines, &brief) : r;
 }
 
 int missing_print_reply(const Lines *lines, json_object *reply, bool verbose) {
@@ -525,8 +496,8 @@ int source_report_print(const Session *session, json_object *sources) {
 
         for (size_t i = 0; i < N_SOURCE_COLUMNS; i++)
                 columns[i] = source_columns[i].table;
-        r = table_new(columns, N_SOURCE_COLUMNS, &session->terminal, session_legend(session),
-                      stdout, &table);
+        r = table_new(columns, N_SOURCE_COLUMNS, &session->terminal, session->legend, stdout,
+                      &table);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < cell_length(sources); i++) {

@@ -28,6 +28,7 @@ typedef struct Missing {
         MissingSide sides[MISSING_MAX_SIDES];
         size_t n_sides;
         bool verbose;
+        bool is_brief;   /* no remedies are told, as where there is no room for any entry */
         const char *way; /* what shows the reasons, "--verbose"; printable; NULL: not told */
 } Missing;
 

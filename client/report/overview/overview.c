@@ -2,6 +2,7 @@
 #include "report/overview/overview.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,21 +25,19 @@
 #define MAX_LISTED 4  /* hosts, kernels */
 #define LABEL_CHARS 16
 
-/* Appends a part behind a comma; an unknown one is left out. */
-static void append_part(Buffer *line, json_object *value) {
+/* Appends a text, or how many there are, behind a comma; what is unknown is left out. */
+static void append_part(Buffer *line, json_object *value, const char *one, const char *many) {
+        uint64_t count = json_object_get_uint64(value);
+
         if (!value)
                 return;
         if (line->n > 0)
                 buffer_append_text(line, ", ");
-        cell_append_text(line, value);
-}
-
-static void append_count(Buffer *line, json_object *value, const char *one, const char *many) {
-        uint64_t count = json_object_get_uint64(value);
-
-        if (value)
-                buffer_append_format(line, "%s%llu %s", line->n > 0 ? ", " : "",
-                                     (unsigned long long) count, count == 1 ? one : many);
+        if (one)
+                buffer_append_format(line, "%llu %s", (unsigned long long) count,
+                                     count == 1 ? one : many);
+        else
+                cell_append_text(line, value);
 }
 
 static int print_head(const Lines *lines, const char *label, json_object *head) {
@@ -46,15 +45,15 @@ static int print_head(const Lines *lines, const char *label, json_object *head) 
         _cleanup_(buffer_done) Buffer line = {};
         char when[WHEN_CHARS];
 
-        append_part(&line, cell_member(head, "name"));
+        append_part(&line, cell_member(head, "name"), NULL, NULL);
         if (start) {
-                when_format(json_object_get_uint64(start), when);
+                when_format(json_object_get_uint64(start), WHEN_FULL, when);
                 buffer_append_format(&line, "%s%s", line.n > 0 ? ", " : "", when);
         }
-        append_part(&line, cell_member(head, "hostName"));
-        append_part(&line, cell_member(head, "kernelRelease"));
-        append_count(&line, cell_member(head, "threads"), "thread", "threads");
-        append_count(&line, cell_member(head, "processes"), "process", "processes");
+        append_part(&line, cell_member(head, "hostName"), NULL, NULL);
+        append_part(&line, cell_member(head, "kernelRelease"), NULL, NULL);
+        append_part(&line, cell_member(head, "threads"), "thread", "threads");
+        append_part(&line, cell_member(head, "processes"), "process", "processes");
         return lines_print_buffer(lines, label, &line);
 }
 
@@ -67,7 +66,7 @@ static void print_totals_line(const Lines *lines, json_object *reply) {
         char span[WHEN_CHARS];
 
         if (elapsed) {
-                when_format_span(json_object_get_uint64(elapsed), span);
+                when_format_span(json_object_get_uint64(elapsed), WHEN_EXACT, span);
                 lines_format(lines, "totals",
                              "of whole lives, which differ in length; captured %s apart", span);
                 return;
@@ -142,11 +141,11 @@ static int print_set(const Lines *lines, const char *label, json_object *heads) 
                 cell_append_text(&line, cell_member(last, "name"));
         }
         if (from && to) {
-                when_format(from_ns, when);
+                when_format(from_ns, WHEN_FULL, when);
                 buffer_append_format(&line, ", %s", when);
         }
         if (from && to && first != last) {
-                when_format_span(to_ns > from_ns ? to_ns - from_ns : 0, span);
+                when_format_span(to_ns > from_ns ? to_ns - from_ns : 0, WHEN_EXACT, span);
                 buffer_append_format(&line, " over %s", span);
         }
         append_distinct(&line, heads, "hostName", "hosts");
@@ -383,17 +382,17 @@ static int print_interval_line(const Lines *lines, const char *label, json_objec
         buffer_append_text(&line, "..");
         cell_append_text(&line, cell_member(after, "name"));
         if (elapsed && start) {
-                when_format_span(json_object_get_uint64(elapsed), span);
-                when_format(json_object_get_uint64(start), when);
+                when_format_span(json_object_get_uint64(elapsed), WHEN_EXACT, span);
+                when_format(json_object_get_uint64(start), WHEN_FULL, when);
                 buffer_append_format(&line, ": %s from %s", span, when);
         }
         for (size_t i = 0; i < ELEMENTSOF(places); i++) {
                 json_object *value = cell_member(before, places[i]);
 
                 if (!other || !json_object_equal(value, cell_member(other, places[i])))
-                        append_part(&line, value);
+                        append_part(&line, value, NULL, NULL);
         }
-        append_count(&line, cell_member(after, "threads"), "thread", "threads");
+        append_part(&line, cell_member(after, "threads"), "thread", "threads");
         for (size_t i = 0; i < ELEMENTSOF(counts); i++) {
                 uint64_t n = cell_u64(lives, counts[i].key);
 
@@ -454,7 +453,7 @@ static void append_shift(Buffer *line, json_object *shift, const HostSide sides[
         cell_append_text(line, cell_member(shift, "reason"));
         for (size_t i = 0; i < 2; i++) {
                 double ns = json_object_get_double(cell_member(shift, keys[i]));
-                double amount = sides[i].elapsed_ns > 0 ? ns / (double) sides[i].elapsed_ns : 0;
+                double amount = sides[i].elapsed_ns > 0 ? ns / sides[i].elapsed_ns : 0;
 
                 buffer_append_text(line, i > 0 ? " \u2192 " : " ");
                 compact_append_threads(line, amount);
@@ -491,63 +490,45 @@ static int print_waits(const Lines *lines, json_object *reply, const HostSide si
         return n > 0 ? lines_print_buffer(verbose ? lines : &few, "waits", &line) : 0;
 }
 
-/* One interval of the lines; where there are two, labels end in its letter. */
-typedef struct Column {
-        const char *letter; /* NULL: it is the only one */
-        json_object *interval, *lives, *limited, *but;
-        HostSide side;
-} Column;
-
-static Column column_of(json_object *reply, const ReportSetting *setting, size_t i) {
-        static const char *const members[] = { "host", "coverage", "limited", "but" };
-        json_object *values[ELEMENTSOF(members)] = { NULL }, *interval = reply;
-        bool is_one = setting->n_columns == 1;
-
-        if (!is_one)
-                interval = cell_member(reply, setting->sides[i]);
-        for (size_t k = 0; k < ELEMENTSOF(members); k++) {
-                values[k] = cell_member(reply, members[k]);
-                if (!is_one)
-                        values[k] = cell_member(values[k], setting->sides[i]);
-        }
-        return (Column){
-                .letter = is_one ? NULL : setting->words[i],
-                .interval = interval,
-                .lives = cell_member(interval, "lives"),
-                .limited = values[2],
-                .but = values[3],
-                .side = { .host = values[0],
-                          .coverage = values[1],
-                          .elapsed_ns = cell_u64(interval, "elapsedNs") },
-        };
-}
-
-/* Writes "limited", or "limited B" if there are two. */
-static const char *label_of(const char *name, const Column *column, char ret[static LABEL_CHARS]) {
-        (void) snprintf(ret, LABEL_CHARS, "%s%s%s", name, column->letter ? " " : "",
-                        column->letter ? column->letter : "");
-        return ret;
-}
+/* A column has these lines; where there are two columns, their labels end in its letter. */
+enum { LINE_ENDED, LINE_LIMITED, LINE_BUT, _LINE_MAX };
 
 static int print_columns(const Lines *lines, const ReportSetting *setting, json_object *reply,
                          bool verbose) {
+        static const char *const members[] = { "host", "coverage", "limited", "but" };
+        static const char *const words[_LINE_MAX] = { "ended", "limited", "but" };
         size_t n = setting->n_columns, n_limited = 0;
         bool has_room = lines->max_lines == 0 || lines->max_lines > BUT_LINES;
         size_t n_sentences = verbose ? SIZE_MAX : has_room ? BUT_SENTENCES : 1;
-        Column columns[2] = {};
+        json_object *lives[2] = {}, *limited[2] = {}, *but[3] = {};
+        json_object *known = NULL; /* the head that the line of the first column told of */
+        char labels[2][_LINE_MAX][LABEL_CHARS];
         HostSide sides[2] = {};
-        char label[LABEL_CHARS];
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < n; i++) {
-                Column *column = &columns[i];
+                json_object *interval = n == 1 ? reply : cell_member(reply, setting->sides[i]);
+                uint64_t elapsed_ns = cell_u64(interval, "elapsedNs");
+                json_object *values[ELEMENTSOF(members)];
 
-                *column = column_of(reply, setting, i);
-                sides[i] = column->side;
-                n_limited += cell_length(column->limited) > 0;
-                r = print_interval_line(lines, column->letter ? column->letter : "interval",
-                                        column->interval, column->side.coverage,
-                                        i > 0 ? cell_member(columns[0].interval, "before") : NULL);
+                for (size_t k = 0; k < ELEMENTSOF(members); k++) {
+                        values[k] = cell_member(reply, members[k]);
+                        if (n > 1)
+                                values[k] = cell_member(values[k], setting->sides[i]);
+                }
+                sides[i] = (HostSide){ .host = values[0],
+                                       .coverage = values[1],
+                                       .elapsed_ns = elapsed_ns > 0 ? (double) elapsed_ns : NAN };
+                limited[i] = values[2];
+                but[i] = values[3];
+                lives[i] = cell_member(interval, "lives");
+                for (size_t k = 0; k < _LINE_MAX; k++)
+                        (void) snprintf(labels[i][k], LABEL_CHARS, "%s%s%s", words[k],
+                                        n > 1 ? " " : "", n > 1 ? setting->words[i] : "");
+                n_limited += cell_length(limited[i]) > 0;
+                r = print_interval_line(lines, n > 1 ? setting->words[i] : "interval", interval,
+                                        values[1], known);
+                known = cell_member(interval, "before");
         }
         if (r == 0)
                 r = host_lines_print(lines, sides, n);
@@ -556,16 +537,17 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
          * been much, and where nobody knows how much it was although threads ended.
          */
         for (size_t i = 0; r == 0 && i < n; i++) {
-                json_object *lives = columns[i].lives, *coverage = columns[i].side.coverage;
-                uint64_t n_ended = cell_u64(lives, "ended");
+                json_object *coverage = sides[i].coverage;
+                uint64_t n_ended = cell_u64(lives[i], "ended");
                 bool measured =
                         cell_member(coverage, "cpuUsedNs") && cell_member(coverage, "attributedNs");
-                json_object *by_name = cell_member(lives, "endedReason");
+                json_object *by_name = cell_member(lives[i], "endedReason");
                 json_object *reason = by_name ? by_name : cell_member(coverage, "endedReason");
                 _cleanup_(buffer_done) Buffer line = {};
 
                 if (!reason || (!verbose && !by_name &&
-                                (measured ? host_lines_cover_all(coverage) : n_ended == 0)))
+                                (measured ? host_lines_coverage(coverage) >= HOST_FULL_COVERAGE
+                                          : n_ended == 0)))
                         continue;
                 buffer_append_text(&line, "the work of threads that ended ");
                 if (n_ended > 0)
@@ -573,28 +555,26 @@ static int print_columns(const Lines *lines, const ReportSetting *setting, json_
                                              (unsigned long long) n_ended);
                 buffer_append_text(&line, by_name ? "is in no group: " : "is not included: ");
                 cell_append_text(&line, reason);
-                r = lines_print_buffer(lines, label_of("ended", &columns[i], label), &line);
+                r = lines_print_buffer(lines, labels[i][LINE_ENDED], &line);
         }
         /* Threads may have lost their names; groups of shortened names have their work. */
         for (size_t i = 0; r == 0 && i < n; i++) {
-                json_object *reason = cell_member(columns[i].lives, "foldedReason");
+                json_object *reason = cell_member(lives[i], "foldedReason");
                 _cleanup_(buffer_done) Buffer line = {};
 
                 if (!reason)
                         continue;
                 cell_append_text(&line, reason);
-                r = lines_print_buffer(lines, label_of("ended", &columns[i], label), &line);
+                r = lines_print_buffer(lines, labels[i][LINE_ENDED], &line);
         }
         for (size_t i = 0; r == 0 && i < n; i++)
-                r = print_limited(lines, label_of("limited", &columns[i], label),
-                                  columns[i].limited,
+                r = print_limited(lines, labels[i][LINE_LIMITED], limited[i],
                                   verbose ? 0 : LIMITED_LINES / MAX_OF(n_limited, (size_t) 1));
         if (r == 0 && n == 2)
                 r = print_waits(lines, reply, sides, verbose);
         /* A sentence that is true of both is said of the last one. */
         for (size_t i = n; r == 0 && i-- > 0;)
-                r = print_but(lines, label_of("but", &columns[i], label), columns[i].but,
-                              i + 1 < n ? columns[i + 1].but : NULL, &n_sentences);
+                r = print_but(lines, labels[i][LINE_BUT], but[i], but[i + 1], &n_sentences);
         return r;
 }
 

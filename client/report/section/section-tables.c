@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "render/cell.h"
 #include "render/printable.h"
 #include "render/table.h"
@@ -14,32 +15,12 @@
 #define NAME_SHRUNK 12
 #define LARGE_PERCENT 50
 
-int section_tables_new(const Session *session, ReportKind kind, json_object *reply,
-                       SectionTables **ret) {
-        SectionTables *tables = malloc(sizeof(*tables));
-
-        if (!tables)
-                return -ENOMEM;
-        *tables = (SectionTables){
-                .session = session,
-                .is_pair = report_settings[kind].n_lists > 1,
-                .reply = reply,
-                .raw = options_have(session->options, OPTION_RAW),
-        };
-        *ret = tables;
-        return 0;
-}
-
-SectionTables *section_tables_free(SectionTables *tables) {
-        if (!tables)
-                return NULL;
+void section_tables_done(SectionTables *tables) {
         for (size_t i = 0; i < tables->n_kept; i++)
                 (void) json_object_put(tables->kept[i]);
         free(tables->kept);
         tables->table = table_free(tables->table);
         buffer_done(&tables->omitted);
-        free(tables);
-        return NULL;
 }
 
 static void fail(SectionTables *tables, int error) {
@@ -152,32 +133,34 @@ static void close_table(SectionTables *tables) {
         tables->table = table_free(tables->table);
 }
 
-static void begin_columns(SectionTables *tables, SectionId id) {
-        tables->n_columns = 0;
-        if (view_table_forms[id].item)
-                tables->columns[tables->n_columns++] =
-                        (TableColumn){ .header = view_table_forms[id].item,
-                                       .shrink_to = NAME_SHRUNK,
-                                       .keep_end = true };
-}
-
-static void add_number_column(SectionTables *tables, const char *header) {
-        tables->columns[tables->n_columns++] = (TableColumn){ .header = header, .right = true };
-}
-
-/* Begins the table of the columns that were added. */
-static void open_table(SectionTables *tables, SectionId id, const char *heading) {
+/*
+ * Makes sure that the table with this heading is open, which has a first column in sections whose
+ * rows are about something. False if there is none.
+ */
+static bool open_table(SectionTables *tables, SectionId id, const char *heading,
+                       const TableColumn columns[], size_t n_columns) {
         const Session *session = tables->session;
         bool bold = session->terminal.colour;
 
+        if (tables->table && tables->id == id && strcmp(heading, tables->heading) == 0)
+                return true;
+        close_table(tables);
+        tables->n_columns = 0;
+        if (view_table_forms[id].item)
+                tables->columns[tables->n_columns++] = (TableColumn){
+                        .header = view_table_forms[id].item, .shrink_to = NAME_SHRUNK, .keep_end = true
+                };
+        memcpy(&tables->columns[tables->n_columns], columns, n_columns * sizeof(*columns));
+        tables->n_columns += n_columns;
         (void) snprintf(tables->heading, sizeof(tables->heading), "%s", heading);
         (void) printf("\n%s%s%s\n", bold ? "\033[1m" : "", heading, bold ? "\033[0m" : "");
         tables->id = id;
         tables->shown[id] = true;
         fail(tables, table_new(tables->columns, tables->n_columns, &session->terminal,
-                               session_legend(session), stdout, &tables->table));
+                               session->legend, stdout, &tables->table));
         if (tables->table && options_have(session->options, OPTION_WRAP))
                 table_set_wrap(tables->table);
+        return tables->table;
 }
 
 /* Adds the first cell of a row, in sections that have one. */
@@ -229,30 +212,24 @@ static void end_pair(SectionTables *tables, const SectionValue *value) {
 
 /* Begins the row of a value, if need be in a new table; false if there is none. */
 static bool begin_value(SectionTables *tables, SectionId id, const SectionRow *row, Span name) {
-        static const char *const pair[] = { "before", "after" }, *const one[] = { "value" };
-        const char *const *headers = tables->is_pair ? pair : one;
         bool is_part = view_table_abouts[id] == SECTION_ABOUT_HOST_PART;
+        const TableColumn key = { .header = view_table_forms[id].key,
+                                  .shrink_to = NAME_SHRUNK,
+                                  .keep_end = true };
+        const TableColumn pair[] = {
+                key,
+                { .header = "before", .right = true, .shrink_to = NAME_SHRUNK },
+                { .header = "after", .right = true, .shrink_to = NAME_SHRUNK },
+                { .header = "delta", .right = true },
+                { .header = is_part ? "rate" : "%", .right = true },
+        };
+        const TableColumn one[] = {
+                key,
+                { .header = "value", .right = true, .shrink_to = 2 * NAME_SHRUNK },
+        };
 
-        if (!tables->table || tables->id != id) {
-                close_table(tables);
-                begin_columns(tables, id);
-                tables->columns[tables->n_columns++] =
-                        (TableColumn){ .header = view_table_forms[id].key,
-                                       .shrink_to = NAME_SHRUNK,
-                                       .keep_end = true };
-                for (size_t i = 0; i < (tables->is_pair ? 2 : 1); i++)
-                        tables->columns[tables->n_columns++] = (TableColumn){
-                                .header = headers[i],
-                                .right = true,
-                                .shrink_to = tables->is_pair ? NAME_SHRUNK : 2 * NAME_SHRUNK,
-                        };
-                if (tables->is_pair) {
-                        add_number_column(tables, "delta");
-                        add_number_column(tables, is_part ? "rate" : "%");
-                }
-                open_table(tables, id, view_table_names[id]);
-        }
-        if (!tables->table)
+        if (!open_table(tables, id, view_table_names[id], tables->is_pair ? pair : one,
+                        tables->is_pair ? ELEMENTSOF(pair) : ELEMENTSOF(one)))
                 return false;
         add_item(tables, id, row);
         printable_append_name(table_cell(tables->table), name);
@@ -311,14 +288,12 @@ static void add_values(SectionTables *tables, SectionId id, const SectionRow *ro
 /* one row per cgroup */
 
 static void add_stats(SectionTables *tables, const SectionRow *row) {
-        if (!tables->table || tables->id != SECTION_CGROUP_STATS) {
-                close_table(tables);
-                begin_columns(tables, SECTION_CGROUP_STATS);
-                for (size_t i = 0; i < row->n_values; i++)
-                        add_number_column(tables, row->values[i].name.bytes);
-                open_table(tables, SECTION_CGROUP_STATS, view_table_names[SECTION_CGROUP_STATS]);
-        }
-        if (!tables->table)
+        TableColumn columns[_SECTION_STATS_MAX];
+
+        for (size_t i = 0; i < row->n_values; i++)
+                columns[i] = (TableColumn){ .header = row->values[i].name.bytes, .right = true };
+        if (!open_table(tables, SECTION_CGROUP_STATS, view_table_names[SECTION_CGROUP_STATS],
+                        columns, row->n_values))
                 return;
         add_item(tables, SECTION_CGROUP_STATS, row);
         for (size_t i = 0; i < row->n_values; i++)
@@ -326,75 +301,55 @@ static void add_stats(SectionTables *tables, const SectionRow *row) {
         table_end_row(tables->table, 0);
 }
 
-static void keep_row(SectionTables *tables, json_object *row) {
-        if (tables->n_kept == tables->n_allocated) {
-                size_t n = tables->n_allocated > 0 ? 2 * tables->n_allocated : 64;
-                json_object **kept = reallocarray(tables->kept, n, sizeof(*kept));
-
-                if (!kept) {
-                        fail(tables, -ENOMEM);
-                        return;
-                }
-                tables->kept = kept;
-                tables->n_allocated = n;
-        }
-        tables->kept[tables->n_kept++] = json_object_get(row);
-}
-
-typedef struct LimitTable {
-        const char *heading;
-        size_t n;
-        struct {
-                unsigned id;
-                const char *header;
-        } columns[6];
-} LimitTable;
-
-static void print_limit_table(SectionTables *tables, const LimitTable *limits) {
-        close_table(tables);
-        begin_columns(tables, SECTION_CGROUP_LIMITS);
-        for (size_t i = 0; i < limits->n; i++)
-                add_number_column(tables, limits->columns[i].header);
-        open_table(tables, SECTION_CGROUP_LIMITS, limits->heading);
-        for (size_t k = 0; tables->table && k < tables->n_kept; k++) {
-                SectionRow row = section_row_read(SECTION_CGROUP_LIMITS, tables->kept[k]);
-
-                add_item(tables, SECTION_CGROUP_LIMITS, &row);
-                for (size_t i = 0; i < limits->n; i++) {
-                        const SectionValue *value = &row.values[limits->columns[i].id];
-
-                        if (limits->columns[i].id == SECTION_LIMITS_QUOTA)
-                                append_cpu_max(table_cell(tables->table), value->value,
-                                               row.values[SECTION_LIMITS_PERIOD].value,
-                                               tables->raw);
-                        else
-                                add_cell(tables, value->value, value->unit);
-                }
-                table_end_row(tables->table, 0);
-        }
-}
-
 /* Prints the limits as two tables, because eleven columns do not fit a terminal. */
 static void print_limits(SectionTables *tables) {
-        static const LimitTable cpu = { "cgroup-limits: cpu and pids",
-                                        6,
-                                        { { SECTION_LIMITS_QUOTA, "cpu.max" },
-                                          { SECTION_LIMITS_CPUS, "cpus" },
-                                          { SECTION_LIMITS_WEIGHT, "cpu.weight" },
-                                          { SECTION_LIMITS_NICE, "nice" },
-                                          { SECTION_LIMITS_PIDS, "pids.current" },
-                                          { SECTION_LIMITS_PIDS_MAX, "pids.max" } } };
-        static const LimitTable memory = { "cgroup-limits: memory",
-                                           4,
-                                           { { SECTION_LIMITS_MEMORY_MAX, "memory.max" },
-                                             { SECTION_LIMITS_MEMORY_HIGH, "memory.high" },
-                                             { SECTION_LIMITS_MEMORY_LOW, "memory.low" },
-                                             { SECTION_LIMITS_MEMORY_MIN, "memory.min" } } };
+        static const struct {
+                const char *heading;
+                size_t n;
+                unsigned ids[6];
+                TableColumn columns[6];
+        } limits[] = {
+                { "cgroup-limits: cpu and pids",
+                  6,
+                  { SECTION_LIMITS_QUOTA, SECTION_LIMITS_CPUS, SECTION_LIMITS_WEIGHT,
+                    SECTION_LIMITS_NICE, SECTION_LIMITS_PIDS, SECTION_LIMITS_PIDS_MAX },
+                  { { .header = "cpu.max", .right = true },
+                    { .header = "cpus", .right = true },
+                    { .header = "cpu.weight", .right = true },
+                    { .header = "nice", .right = true },
+                    { .header = "pids.current", .right = true },
+                    { .header = "pids.max", .right = true } } },
+                { "cgroup-limits: memory",
+                  4,
+                  { SECTION_LIMITS_MEMORY_MAX, SECTION_LIMITS_MEMORY_HIGH,
+                    SECTION_LIMITS_MEMORY_LOW, SECTION_LIMITS_MEMORY_MIN },
+                  { { .header = "memory.max", .right = true },
+                    { .header = "memory.high", .right = true },
+                    { .header = "memory.low", .right = true },
+                    { .header = "memory.min", .right = true } } },
+        };
 
-        if (tables->n_kept == 0)
-                return;
-        print_limit_table(tables, &cpu);
-        print_limit_table(tables, &memory);
+        for (size_t t = 0; tables->n_kept > 0 && t < ELEMENTSOF(limits); t++) {
+                bool is_open = open_table(tables, SECTION_CGROUP_LIMITS, limits[t].heading,
+                                          limits[t].columns, limits[t].n);
+
+                for (size_t k = 0; is_open && k < tables->n_kept; k++) {
+                        SectionRow row = section_row_read(SECTION_CGROUP_LIMITS, tables->kept[k]);
+                        json_object *period = row.values[SECTION_LIMITS_PERIOD].value;
+
+                        add_item(tables, SECTION_CGROUP_LIMITS, &row);
+                        for (size_t i = 0; i < limits[t].n; i++) {
+                                const SectionValue *value = &row.values[limits[t].ids[i]];
+
+                                if (limits[t].ids[i] == SECTION_LIMITS_QUOTA)
+                                        append_cpu_max(table_cell(tables->table), value->value,
+                                                       period, tables->raw);
+                                else
+                                        add_cell(tables, value->value, value->unit);
+                        }
+                        table_end_row(tables->table, 0);
+                }
+        }
         for (size_t i = 0; i < tables->n_kept; i++)
                 (void) json_object_put(tables->kept[i]);
         tables->n_kept = 0;
@@ -402,39 +357,20 @@ static void print_limits(SectionTables *tables) {
 
 /* pressure: one table per resource, with a row for "some" and one for "full" */
 
-/* Begins a table if the row needs another one; false if there is none. */
-static bool begin_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
-        static const char *const averages[] = { "avg10", "avg60", "avg300" };
+static void add_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
+        const TableColumn columns[] = {
+                { .header = "row" },
+                { .header = "avg10", .right = true },
+                { .header = "avg60", .right = true },
+                { .header = "avg300", .right = true },
+                { .header = "total", .right = true, .omit = tables->is_pair },
+                { .header = "delta", .right = true }, /* of a pair, as the last one */
+                { .header = "%", .right = true },
+        };
         _cleanup_(buffer_done) Buffer heading = {};
+        bool shown = false;
         const char *text;
         int r;
-
-        buffer_append_format(&heading, "%s: ", view_table_names[id]);
-        cell_append_text(&heading, row->resource);
-        r = buffer_terminate(&heading, &text);
-        if (r < 0) {
-                fail(tables, r);
-                return false;
-        }
-        if (tables->table && tables->id == id && strcmp(text, tables->heading) == 0)
-                return true;
-        close_table(tables);
-        begin_columns(tables, id);
-        tables->columns[tables->n_columns++] = (TableColumn){ .header = "row" };
-        for (size_t i = 0; i < ELEMENTSOF(averages); i++)
-                add_number_column(tables, averages[i]);
-        tables->columns[tables->n_columns++] =
-                (TableColumn){ .header = "total", .right = true, .omit = tables->is_pair };
-        if (tables->is_pair) {
-                add_number_column(tables, "delta");
-                add_number_column(tables, "%");
-        }
-        open_table(tables, id, text);
-        return tables->table;
-}
-
-static void add_pressure(SectionTables *tables, SectionId id, const SectionRow *row) {
-        bool shown = false;
 
         for (size_t i = 0; i < row->n_values; i++)
                 shown = shown || is_shown(tables, &row->values[i]);
@@ -442,7 +378,12 @@ static void add_pressure(SectionTables *tables, SectionId id, const SectionRow *
                 tables->n_hidden++;
                 return;
         }
-        if (!begin_pressure(tables, id, row))
+        buffer_append_format(&heading, "%s: ", view_table_names[id]);
+        cell_append_text(&heading, row->resource);
+        r = buffer_terminate(&heading, &text);
+        fail(tables, r);
+        if (r < 0 || !open_table(tables, id, text, columns,
+                                 tables->is_pair ? ELEMENTSOF(columns) : ELEMENTSOF(columns) - 2))
                 return;
         add_item(tables, id, row);
         cell_append_text(table_cell(tables->table), row->half);
@@ -485,9 +426,12 @@ int section_tables_add(SectionTables *tables, json_object *part) {
                                 add_pressure(tables, id, &row);
                         else if (id == SECTION_CGROUP_STATS && !tables->is_pair)
                                 add_stats(tables, &row);
-                        else if (id == SECTION_CGROUP_LIMITS && !tables->is_pair)
-                                keep_row(tables, json);
-                        else
+                        else if (id == SECTION_CGROUP_LIMITS && !tables->is_pair) {
+                                fail(tables, ARRAY_RESERVE(tables->kept, tables->n_allocated,
+                                                           tables->n_kept + 1));
+                                if (tables->error == 0)
+                                        tables->kept[tables->n_kept++] = json_object_get(json);
+                        } else
                                 add_values(tables, id, &row);
                 }
         }

@@ -26,9 +26,10 @@
 #define SECTION_HEADING_BYTES 96
 
 typedef struct SectionTables {
-        const Session *session;
-        bool is_pair;       /* values have two sides */
-        json_object *reply; /* the first one, which has the sources; borrowed */
+        /* The owner sets these before the first part. */
+        const Session *session; /* borrowed */
+        bool is_pair;           /* values have two sides */
+        json_object *reply;     /* the first one, which has the sources; borrowed */
         bool raw;
 
         /* the table that is being printed */
@@ -49,11 +50,7 @@ typedef struct SectionTables {
         int error; /* the first failure, -errno */
 } SectionTables;
 
-/* @session is borrowed. */
-_must_check_ int section_tables_new(const Session *session, ReportKind kind, json_object *reply,
-                                    SectionTables **ret);
-SectionTables *section_tables_free(SectionTables *tables);
-DEFINE_CLEANUP(SectionTables *, section_tables_free);
+void section_tables_done(SectionTables *tables);
 
 /* Adds a part, {NAME: [ROW...]...}. 0, or the first failure so far. */
 _must_check_ int section_tables_add(SectionTables *tables, json_object *part);

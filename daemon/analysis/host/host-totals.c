@@ -265,7 +265,7 @@ static int scan_rows(PartScan *scan, JsonScanner *scanner) {
                         case COLUMN_KIND:
                                 json_scanner_next(scanner, &token);
                                 if (token == JSON_TOKEN_STRING)
-                                        item.kind = host_kind_find(json_scanner_string(scanner));
+                                        item.kind = host_kind_find(scanner->string);
                                 else if (token != JSON_TOKEN_NULL)
                                         r = json_scanner_fail(scanner,
                                                               "a string or null is expected");
@@ -337,7 +337,7 @@ static int scan_member(void *userdata, JsonScanner *scanner, Span key) {
                                                          "the name of a column is expected");
                         if (scan->n_columns == MAX_CELLS)
                                 return json_scanner_fail(scanner, "there are too many columns");
-                        name = json_scanner_string(scanner);
+                        name = scanner->string;
                         for (unsigned i = 0; i < info->n_columns; i++)
                                 if (span_is(name, info->columns[i].name))
                                         column = i;

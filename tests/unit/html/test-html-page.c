@@ -12,7 +12,7 @@ typedef struct Made {
         char *text;
         size_t n_text;
         FILE *file;
-        HtmlPage *page;
+        HtmlPage page;
         View view;
 } Made;
 
@@ -22,21 +22,21 @@ static void made_begin(Made *made, bool all_rows) {
         *made = (Made){};
         view_init(&made->view);
         made->file = open_memstream(&made->text, &made->n_text);
-        ck_assert_int_eq(html_page_new(made->file, &made->page), 0);
-        ck_assert_int_eq(html_page_begin(made->page, &settings), 0);
+        made->page.out = made->file;
+        ck_assert_int_eq(html_page_begin(&made->page, &settings), 0);
 }
 
 /* Ends the page with @json as the last reply. */
 static void made_end(Made *made, const char *json) {
         json_object *reply = json_tokener_parse(json);
 
-        ck_assert_int_eq(html_page_end(made->page, reply), 0);
+        ck_assert_int_eq(html_page_end(&made->page, reply), 0);
         ck_assert_int_eq(fflush(made->file), 0);
         (void) json_object_put(reply);
 }
 
 static void made_done(Made *made) {
-        made->page = html_page_free(made->page);
+        html_page_done(&made->page);
         (void) fclose(made->file);
         free(made->text);
 }
@@ -44,7 +44,7 @@ static void made_done(Made *made) {
 static void add(Made *made, void (*how)(HtmlPage *page, json_object *object), const char *json) {
         json_object *object = json_tokener_parse(json);
 
-        how(made->page, object);
+        how(&made->page, object);
         (void) json_object_put(object);
 }
 
@@ -139,8 +139,8 @@ START_TEST(a_lead_is_info) {
         Made made;
 
         made_begin(&made, false);
-        json_out_member_u64(html_page_open_info(made.page), "exitStatus", 3);
-        html_page_close_info(made.page);
+        json_out_member_u64(html_page_open_info(&made.page), "exitStatus", 3);
+        html_page_close_info(&made.page);
         made_end(&made, "{}");
         check_has(&made, PIECE "[{\"info\":{\"exitStatus\":3}}]</script>\n");
         made_done(&made);
@@ -207,7 +207,7 @@ START_TEST(odd_replies_are_empty_ones) {
 END_TEST
 
 START_TEST(a_full_disk_is_told_at_the_end) {
-        _cleanup_(html_page_freep) HtmlPage *page = NULL;
+        _cleanup_(html_page_done) HtmlPage page = {};
         FILE *file = fopen("/dev/full", "we");
         HtmlSettings settings;
         View view;
@@ -215,9 +215,9 @@ START_TEST(a_full_disk_is_told_at_the_end) {
         view_init(&view);
         settings = (HtmlSettings){ .view = &view };
         ck_assert_ptr_nonnull(file);
-        ck_assert_int_eq(html_page_new(file, &page), 0);
-        ck_assert_int_eq(html_page_begin(page, &settings), 0);
-        ck_assert_int_eq(html_page_end(page, NULL), -ENOSPC);
+        page.out = file;
+        ck_assert_int_eq(html_page_begin(&page, &settings), 0);
+        ck_assert_int_eq(html_page_end(&page, NULL), -ENOSPC);
         (void) fclose(file);
 }
 END_TEST

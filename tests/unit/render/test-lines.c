@@ -190,25 +190,23 @@ START_TEST(progress_is_one_line_without_surprises) {
 END_TEST
 
 START_TEST(progress_is_for_terminals) {
-        Progress progress;
+        json_object *object = json_tokener_parse("{\"phase\":\"threads\",\"done\":1}");
+        Progress progress = { .enabled = true, .columns = 80 }, hidden = { .columns = 80 };
 
-        progress_init(&progress, &a_pipe, PROGRESS_SHOWN);
-        ck_assert(!progress.enabled);
-        progress_init(&progress, &(const Terminal){ .err = true, .columns = 80 }, PROGRESS_HIDDEN);
-        ck_assert(!progress.enabled);
-        progress_init(&progress, &(const Terminal){ .err = true, .columns = 80 }, PROGRESS_SHOWN);
-        ck_assert(progress.enabled);
         progress_update(&progress, NULL, 0); /* not a progress: nothing is drawn */
         ck_assert(!progress.drawn);
         progress_clear(&progress);
+        progress_update(&hidden, object, 5 * NSEC_PER_SEC);
+        progress_update(&hidden, object, 6 * NSEC_PER_SEC);
+        ck_assert(!hidden.drawn);
+        json_object_put(object);
 }
 END_TEST
 
 START_TEST(progress_neither_flickers_nor_hurries) {
         json_object *object = json_tokener_parse("{\"phase\":\"threads\",\"done\":1}");
-        Progress progress;
+        Progress progress = { .enabled = true, .columns = 80 };
 
-        progress_init(&progress, &(const Terminal){ .err = true, .columns = 80 }, PROGRESS_SHOWN);
         progress_update(&progress, object, 5 * NSEC_PER_SEC);
         progress_update(&progress, object, 5 * NSEC_PER_SEC + 199 * NSEC_PER_MSEC);
         ck_assert(!progress.drawn);

@@ -86,9 +86,10 @@ static const struct {
 };
 
 START_TEST(widths_are_those_of_the_terminal) {
-        ck_assert_uint_eq(printable_width(width_rows[_i].text), width_rows[_i].width);
-        ck_assert_uint_eq(printable_fit(width_rows[_i].text, width_rows[_i].n_columns),
-                          width_rows[_i].fits);
+        ck_assert_uint_eq(printable_width(span_of(width_rows[_i].text)), width_rows[_i].width);
+        ck_assert_uint_eq(
+                printable_fit(span_of(width_rows[_i].text), width_rows[_i].n_columns, NULL),
+                width_rows[_i].fits);
 }
 END_TEST
 

@@ -14,6 +14,10 @@
 #include "check-main.h"
 #include "render/cell.h"
 
+static Quantity quantity_of_signed(bool negative, uint64_t magnitude) {
+        return (Quantity){ .negative = negative && magnitude > 0, .whole = magnitude };
+}
+
 #define MAX_VECTORS 400
 
 typedef struct Vector {

@@ -147,7 +147,7 @@ START_TEST(a_spread_is_asked_for_when_a_column_needs_it) {
 
         ck_assert_int_eq(
                 group_columns_parse(spreads[_i].list, REPORT_SNAPSHOT, &columns, complaint), 0);
-        ck_assert(group_columns_want_spread(&columns) == spreads[_i].wants);
+        ck_assert(columns.want_spread == spreads[_i].wants);
 }
 END_TEST
 

@@ -257,14 +257,18 @@ END_TEST
 
 START_TEST(references_travel_as_names_or_descriptors) {
         const Reference name = { .text = "before", .fd = -EBADF };
-        const Reference file = { .text = "/x/caf\xe9.ctprof.zst", .is_file = true, .fd = 5 };
+        const SubjectReference file = {
+                .ends = { { .text = "/x/caf\xe9.ctprof.zst", .is_file = true, .fd = 5 } },
+        };
         _cleanup_(buffer_done) Buffer json = {};
+        int fds[2] = { 3 };
+        size_t n_fds = 1;
         JsonWriter writer;
 
         json_writer_init(&writer, &json);
         json_write_array(&writer);
-        reference_write_json(&writer, &name, 0);
-        reference_write_json(&writer, &file, 1);
+        reference_write_json(&writer, &name);
+        subject_write_json(&writer, &file, fds, &n_fds);
         json_write_end(&writer);
         ck_assert_int_eq(json_writer_finish(&writer), 0);
         ck_assert(span_is(buffer_span(&json), "[{\"name\":\"before\"},{\"fileDescriptor\":1,"

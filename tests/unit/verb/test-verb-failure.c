@@ -135,7 +135,7 @@ START_TEST(every_verb_has_help_that_fits_a_page) {
         ck_assert_str_eq(ctl.err, "");
         ck_assert_ptr_nonnull(strstr(ctl.out, helped[_i]));
         for (char *line = strtok_r(ctl.out, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-                ck_assert_uint_le(printable_width(line), 80);
+                ck_assert_uint_le(printable_width(span_of(line)), 80);
         CTL_RUN(&ctl, "--help");
         ck_assert_ptr_nonnull(strstr(ctl.out, helped[_i]));
         end();

@@ -383,7 +383,7 @@ START_TEST(compare_fits_a_terminal) {
         ck_assert_int_eq(ctl.status, 0);
         for (char *line = strtok_r(ctl.out, "\r\n", &rest); line;
              line = strtok_r(NULL, "\r\n", &rest))
-                ck_assert_uint_le(printable_width(line), MAX_OF(columns, (size_t) 80));
+                ck_assert_uint_le(printable_width(span_of(line)), MAX_OF(columns, (size_t) 80));
         end();
 }
 END_TEST

@@ -32,9 +32,9 @@ typedef struct HostLines {
 } HostLines;
 
 /*
- * Makes the lines of @part, which some side has; @totals outlive them. @same_boot: both sides are of one boot, so that
- * there are rates and counters of 32 bits may have passed their end. @limit: how many items there
- * may be, those that did most; 0: all. 0 or -ENOMEM.
+ * Makes the lines of @part, which some side has; @totals outlive them. @same_boot: both sides are
+ * of one boot, so that there are rates and counters of 32 bits may have passed their end. @limit:
+ * how many items there may be, those that did most; 0: all. 0 or -ENOMEM.
  */
 _must_check_ int host_lines_make(HostLines *lines, HostPartId part,
                                  const HostTotals totals[static HOST_SECTION_SIDES],

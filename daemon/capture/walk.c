@@ -34,11 +34,11 @@ typedef struct Walk Walk;
 typedef struct Worker {
         Walk *walk; /* borrowed */
         pthread_t thread;
-        int error;                     /* why a reader could not be made */
-        Scene scene;                   /* with the tally of its batches */
-        void *reader;                  /* owned: the backend's */
-        HeapReader *heap; /* owned */
-        HeapSummary heap_summary;      /* of both */
+        int error;                /* why a reader could not be made */
+        Scene scene;              /* with the tally of its batches */
+        void *reader;             /* owned: the backend's */
+        HeapReader *heap;         /* owned */
+        HeapSummary heap_summary; /* of both */
         CgroupSet cgroups;
         TextPlace rollups[BATCH_MAX_THREADS]; /* of the batch's processes */
         CommandPlace commands[BATCH_MAX_THREADS];

@@ -562,8 +562,8 @@ static int connection_new(Server *server, int fd, const Peer *peer, Connection *
         owned_fd = -EBADF; /* the stream's */
         disposal_keeper_init(&connection->keeper, server->disposal, peer->uid);
         connection->stream->keeper = &connection->keeper.keeper;
-        r = sd_event_add_io(server->event, &connection->io, connection->stream->fd,
-                            EPOLLIN, on_io, connection);
+        r = sd_event_add_io(server->event, &connection->io, connection->stream->fd, EPOLLIN, on_io,
+                            connection);
         if (r < 0)
                 return r;
         (void) sd_event_source_set_description(connection->io, "connection-io");

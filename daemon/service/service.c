@@ -146,8 +146,7 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
                 return;
         }
         /* It is handled when the survey has ended, and keeps the descriptors of the call. */
-        request->n_call_fds =
-                MIN_OF(connection->stream->n_fds, ELEMENTSOF(request->call_fds));
+        request->n_call_fds = MIN_OF(connection->stream->n_fds, ELEMENTSOF(request->call_fds));
         for (size_t i = 0; i < request->n_call_fds; i++)
                 request->call_fds[i] = frame_stream_take_fd(connection->stream, i);
         request->survey = manager->is_surveying ? SURVEY_NEXT : SURVEY_THIS;

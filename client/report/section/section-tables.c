@@ -147,9 +147,10 @@ static bool open_table(SectionTables *tables, SectionId id, const char *heading,
         close_table(tables);
         tables->n_columns = 0;
         if (view_table_forms[id].item)
-                tables->columns[tables->n_columns++] = (TableColumn){
-                        .header = view_table_forms[id].item, .shrink_to = NAME_SHRUNK, .keep_end = true
-                };
+                tables->columns[tables->n_columns++] =
+                        (TableColumn){ .header = view_table_forms[id].item,
+                                       .shrink_to = NAME_SHRUNK,
+                                       .keep_end = true };
         memcpy(&tables->columns[tables->n_columns], columns, n_columns * sizeof(*columns));
         tables->n_columns += n_columns;
         (void) snprintf(tables->heading, sizeof(tables->heading), "%s", heading);
@@ -288,7 +289,7 @@ static void add_values(SectionTables *tables, SectionId id, const SectionRow *ro
 /* one row per cgroup */
 
 static void add_stats(SectionTables *tables, const SectionRow *row) {
-        TableColumn columns[_SECTION_STATS_MAX];
+        TableColumn columns[ELEMENTSOF(((SectionRow *) 0)->values)];
 
         for (size_t i = 0; i < row->n_values; i++)
                 columns[i] = (TableColumn){ .header = row->values[i].name.bytes, .right = true };

@@ -117,7 +117,7 @@ void spool_refresh(Spool *spool) {
 }
 
 int spool_take_roll(Spool *spool, int fd) {
-        _cleanup_(fd_closep) int owned_fd = fd;
+        _cleanup_(fd_closep) int owned = fd;
         _cleanup_(freep) SpoolRoll *roll = NULL;
         struct stat st;
         size_t n, n_read;

@@ -213,8 +213,17 @@ static int add_set_account(SinkText *text, json_object *group) {
         static const char *const numbers[] = { "threadsBefore", "threadsAfter" };
         json_object *rates = cell_member(group, "rates"), *accounts = json_object_new_array();
         json_object *of_side[2] = { cell_member(rates, sides[0]), cell_member(rates, sides[1]) };
-        int r = accounts ? json_object_object_add(group, "accounts", accounts) : -1;
+        int r;
 
+        /* What a daemon sends in their place is no account. */
+        for (size_t i = 0; i < ELEMENTSOF(sides); i++)
+                if (!json_object_is_type(of_side[i], json_type_object))
+                        of_side[i] = NULL;
+        if (!accounts || !json_object_is_type(group, json_type_object)) {
+                json_object_put(accounts);
+                return accounts ? 0 : -ENOMEM;
+        }
+        r = json_object_object_add(group, "accounts", accounts);
         for (size_t i = 0; r == 0 && i < ELEMENTSOF(sides); i++) {
                 double n = json_object_get_double(cell_member(group, numbers[i]));
                 int64_t n_threads = n >= 0 && n < 0x1p53 ? (int64_t) (n + 0.5) : 0;

@@ -385,6 +385,15 @@ static int stop(JsonScanner *scanner, int failure) {
         return failure;
 }
 
+/* Tells whether a comma of an array and a digit come next; false also where they are not at hand. */
+static bool is_next_of_row(const JsonScanner *scanner) {
+        const JsonInput *input = &scanner->input;
+
+        return input->end - input->at >= 2 && input->at[0] == ',' &&
+               (unsigned char) input->at[1] - (unsigned) '0' <= 9 && scanner->depth > 0 &&
+               !scanner->levels[scanner->depth - 1].is_object;
+}
+
 int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
         JsonToken token = JSON_TOKEN_END;
         int r;
@@ -392,7 +401,13 @@ int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
         *ret = JSON_TOKEN_END;
         if (scanner->failure != 0)
                 return scanner->failure;
-        r = read_token(scanner, &token);
+        /* Nearly all tokens of a large document are numbers of a row, each behind a comma. */
+        if (scanner->expected == JSON_EXPECTED_COMMA_OR_END && is_next_of_row(scanner)) {
+                scanner->input.token = ++scanner->input.at;
+                r = json_number_read(&scanner->input, &scanner->number);
+                token = scanner->number.is_real ? JSON_TOKEN_REAL : JSON_TOKEN_INTEGER;
+        } else
+                r = read_token(scanner, &token);
         if (r != 0)
                 return stop(scanner, r);
         scanner->token = token;
@@ -404,12 +419,6 @@ int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
 
 bool json_scanner_repeats(const JsonScanner *scanner) {
         return scanner->depth > 0 && scanner->levels[scanner->depth - 1].is_repeating;
-}
-
-bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *ret) {
-        *ret = scanner->number.magnitude;
-        return scanner->failure == 0 && scanner->token == JSON_TOKEN_INTEGER &&
-               !scanner->number.negative;
 }
 
 /*

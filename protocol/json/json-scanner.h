@@ -105,7 +105,11 @@ int json_scanner_next(JsonScanner *scanner, JsonToken *ret);
  */
 bool json_scanner_repeats(const JsonScanner *scanner);
 /* True when the last token is an integer from 0 to 2^64-1, which is *ret; false after a failure. */
-bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *ret);
+static inline bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *ret) {
+        *ret = scanner->number.magnitude;
+        return scanner->failure == 0 && scanner->token == JSON_TOKEN_INTEGER &&
+               !scanner->number.negative;
+}
 
 /* After a KEY, consumes its whole value. After OBJECT or ARRAY, consumes the rest of it. */
 _must_check_ int json_scanner_skip(JsonScanner *scanner);

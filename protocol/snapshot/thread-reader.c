@@ -290,8 +290,18 @@ int thread_reader_cell(void *row, unsigned column, JsonToken token) {
         ThreadReader *reader = row;
         ThreadSample *sample = &reader->sample;
         uint64_t value = 0;
+        MetricId id;
         int r;
 
+        /* Nearly all columns are metrics of this kind. */
+        if (column >= _COLUMN_IDENTITY_MAX) {
+                id = (MetricId) (column - _COLUMN_IDENTITY_MAX);
+                if (thread_cell_kinds[id] != CELL_UNSIGNED ||
+                    !json_scanner_has_u64(reader->scanner, &value))
+                        return read_metric(reader, token, id);
+                thread_sample_put(sample, id, value);
+                return 0;
+        }
         switch (column) {
         case COLUMN_tid:
         case COLUMN_tgid:
@@ -346,7 +356,7 @@ int thread_reader_cell(void *row, unsigned column, JsonToken token) {
                 r = read_command(reader, token, &reader->command_line);
                 break;
         default:
-                return read_metric(reader, token, (MetricId) (column - _COLUMN_IDENTITY_MAX));
+                return 0;
         }
         if (r == 0)
                 reader->seen |= UINT32_C(1) << column;

@@ -226,7 +226,7 @@ static bool take_same_bytes(JsonScanner *scanner, const JsonLevel *level) {
 
 /* Adds the key just read, which is not the expected one, to those that the object has so far. */
 static int add_key(JsonScanner *scanner, JsonLevel *level) {
-        size_t n_written = (size_t) (scanner->input.at - scanner->input.token), number;
+        size_t n_written = (size_t) (scanner->input.at - scanner->input.token), number = 0;
         int r = 0;
 
         if (level->is_repeating)

@@ -181,13 +181,13 @@ static void append_threads(Buffer *cell, json_object *row, const ReportSetting *
         unsigned long long n = cell_u64(is_new ? last : first, "threads");
         unsigned long long born = cell_u64(first, "born"), ended = cell_u64(first, "ended"),
                            short_lived = cell_u64(first, "bornAndEnded");
+        uint64_t n_ended;
         /* All threads of such a group were born and ended inside. */
         bool is_short_lived = short_lived > 0 && n == 0 && born == 0 && ended == 0;
 
         if (is_new && n == 0) {
-                buffer_append_format(cell, "%llu ended",
-                                     (unsigned long long) (cell_u64(last, "ended") +
-                                                           cell_u64(last, "bornAndEnded")));
+                n_ended = cell_u64(last, "ended") + cell_u64(last, "bornAndEnded");
+                buffer_append_format(cell, "%llu ended", (unsigned long long) n_ended);
         } else if (is_new) {
                 buffer_append_format(cell, "%llu new", n);
         } else if (!is_gone && setting->n_columns == 2) {

@@ -164,7 +164,7 @@ static void write_cpus(HostReader *reader) {
         HostContext *host = reader->host;
         char path[PATH_BYTES], id[NUMBER_U64_CHARS];
         bool has_governor = false;
-        size_t n_cpus, n_nodes;
+        size_t n_cpus, n_nodes = 0;
         Span text;
         int r;
 

@@ -123,9 +123,9 @@ int spool_take_roll(Spool *spool, int fd) {
         size_t n, n_read;
         int r;
 
-        if (fd < 0)
+        if (owned < 0)
                 return 0;
-        if (fstat(fd, &st) < 0)
+        if (fstat(owned, &st) < 0)
                 return -errno;
         n = (size_t) st.st_size;
         if (n < sizeof(*roll) ||

@@ -385,7 +385,7 @@ static int stop(JsonScanner *scanner, int failure) {
         return failure;
 }
 
-/* Tells whether a comma of an array and a digit come next; false also where they are not at hand. */
+/* Tells whether a comma of an array and a digit come next; false where they are not at hand. */
 static bool is_next_of_row(const JsonScanner *scanner) {
         const JsonInput *input = &scanner->input;
 

@@ -97,7 +97,12 @@ uint64_t mono_deadline_ns(uint64_t timeout_ns) {
 }
 
 int cancel_wait(int fd, short events, uint64_t deadline_mono_ns) {
-        struct pollfd polled = { .fd = fd, .events = events };
+        return cancel_wait_either(fd, events, -EBADF, deadline_mono_ns);
+}
+
+int cancel_wait_either(int fd, short events, int watched_fd, uint64_t deadline_mono_ns) {
+        struct pollfd polled[] = { { .fd = fd, .events = events },
+                                   { .fd = watched_fd, .events = POLLIN } };
         sigset_t blocked, open_mask;
         int r;
 
@@ -119,9 +124,13 @@ int cancel_wait(int fd, short events, uint64_t deadline_mono_ns) {
                         stop_told = true;
                         r = CANCEL_E_STOP;
                 } else {
-                        r = ppoll(&polled, 1, deadline_mono_ns == CANCEL_NO_DEADLINE ? NULL : &left,
+                        r = ppoll(polled, ELEMENTSOF(polled),
+                                  deadline_mono_ns == CANCEL_NO_DEADLINE ? NULL : &left,
                                   &open_mask);
-                        r = r > 0 ? CANCEL_OK : r == 0 ? CANCEL_E_TIMEOUT : -errno;
+                        r = r < 0                    ? -errno
+                            : r == 0                 ? CANCEL_E_TIMEOUT
+                            : polled[1].revents != 0 ? CANCEL_E_WATCHED
+                                                     : CANCEL_OK;
                 }
         } while (r == -EINTR); /* a signal came: check the flag again */
         (void) sigprocmask(SIG_SETMASK, &open_mask, NULL);

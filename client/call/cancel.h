@@ -46,6 +46,7 @@ enum {
         CANCEL_E_TIMEOUT,
         CANCEL_E_CANCELLED,
         CANCEL_E_STOP,
+        CANCEL_E_WATCHED, /* the other descriptor became readable */
 };
 
 #define CANCEL_NO_DEADLINE UINT64_MAX
@@ -55,6 +56,9 @@ enum {
  * waiting is never missed. 0, CANCEL_E_TIMEOUT, CANCEL_E_CANCELLED, CANCEL_E_STOP, -errno.
  */
 _must_check_ int cancel_wait(int fd, short events, uint64_t deadline_mono_ns);
+/* The same until @watched_fd is readable: CANCEL_E_WATCHED, also when both are. */
+_must_check_ int cancel_wait_either(int fd, short events, int watched_fd,
+                                    uint64_t deadline_mono_ns);
 
 /* @timeout_ns from now on; 0: CANCEL_NO_DEADLINE. */
 uint64_t mono_deadline_ns(uint64_t timeout_ns);

@@ -162,6 +162,7 @@ static int complain_lost(Connection *connection, char *ret_complaint) {
 typedef struct Exchange {
         Connection *connection;
         const Request *request;
+        void *userdata;
         char *complaint;
         uint64_t end_mono_ns;     /* of the whole call */
         uint64_t silence_mono_ns; /* when the peer has been silent for too long */
@@ -185,17 +186,27 @@ static int complain_late(Exchange *exchange) {
 /* Waits until the socket is ready, and writes the complaint otherwise. */
 static int wait_for_peer(Exchange *exchange, short events) {
         Connection *connection = exchange->connection;
-        uint64_t deadline_mono_ns = MIN_OF(exchange->end_mono_ns, exchange->silence_mono_ns);
-        int r;
+        const Request *request = exchange->request;
+        int fd = connection->stream->fd, r;
 
-        r = cancel_wait(connection->stream->fd, events, deadline_mono_ns);
-        if (r == CANCEL_E_STOP && events == POLLIN) {
-                /*
-                 * Closing our writing side asks the peer to end the call and to answer. This fails
-                 * if the peer has hung up; the next read reports that.
-                 */
-                (void) shutdown(connection->stream->fd, SHUT_WR);
-                r = cancel_wait(connection->stream->fd, events, deadline_mono_ns);
+        for (;;) {
+                r = cancel_wait_either(fd, events,
+                                       request->watched_fd ? *request->watched_fd : -EBADF,
+                                       MIN_OF(exchange->end_mono_ns, exchange->silence_mono_ns));
+                if (r != CANCEL_E_WATCHED && (r != CANCEL_E_STOP || events != POLLIN))
+                        break;
+                if (request->on_stop) {
+                        r = request->on_stop(exchange->userdata);
+                        if (r != 0)
+                                return r;
+                        exchange->silence_mono_ns = mono_deadline_ns(request->silence_ns);
+                } else {
+                        /*
+                         * Closing our writing side asks the peer to end the call and to answer.
+                         * This fails if the peer has hung up; the next read reports that.
+                         */
+                        (void) shutdown(fd, SHUT_WR);
+                }
         }
         if (r == CANCEL_E_CANCELLED || r == CANCEL_E_STOP)
                 return CONNECTION_E_CANCELLED;
@@ -298,6 +309,7 @@ int connection_call(Connection *connection, const Request *request, ConnectionOn
         Exchange exchange = {
                 .connection = connection,
                 .request = request,
+                .userdata = userdata,
                 .complaint = ret_complaint,
                 .end_mono_ns =
                         request->timeout_ns == 0 ? CANCEL_NO_DEADLINE : mono_deadline_ns(left_ns),

@@ -62,8 +62,17 @@ typedef struct Request {
         const int *fds;  /* borrowed: copies are sent */
         size_t n_fds;
         bool more;
-        /* The call runs until it is asked to end: the first signal asks, a second one cancels. */
+        /*
+         * The call runs until it is asked to end: the first signal asks, a second one cancels. What
+         * asks is on_stop(), or, without it, the end of what we send.
+         */
         bool stoppable;
+        int (*on_stop)(void *userdata); /* what it returns ends the call, unless it is 0 */
+        /*
+         * Borrowed, and may be set while the call runs: once this is readable, on_stop() is called,
+         * which sets it to -EBADF. NULL: there is none.
+         */
+        const int *watched_fd;
         uint64_t timeout_ns; /* until the last reply; 0: none */
         uint64_t spent_ns;   /* how much of that is over: the connecting */
         uint64_t silence_ns; /* until the next reply, and from each reply to the next; 0: none */

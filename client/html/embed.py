@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Puts the files of the page together as C strings: what stands before the data, and what stands behind.
 
-usage: embed.py PAGE.html STYLE.css SCRIPT.js... OUTPUT.c
+usage: embed.py NAME PAGE.html STYLE.css SCRIPT.js... OUTPUT.c
 
 The page names the hashes of its own style and script as all that a browser may apply and run, so that
 nothing among the data could be either, whatever a thread calls itself.
@@ -29,7 +29,7 @@ def literal(text):
     return "\n".join(lines) or '""'
 
 
-def main(page, style, *scripts_and_output):
+def main(name, page, style, *scripts_and_output):
     *scripts, output = map(pathlib.Path, scripts_and_output)
     page, style = (pathlib.Path(path).read_text(encoding="utf-8") for path in (page, style))
     script = "\n" + "\n".join(path.read_text(encoding="utf-8") for path in scripts)
@@ -39,8 +39,8 @@ def main(page, style, *scripts_and_output):
             sys.exit(f"embed.py: {ends} would end the element it stands in")
     # The files share one scope, and a browser runs nothing of a script that declares a name twice.
     names = re.findall(r"^(?:const|let|class|function) (\w+)", script, re.M)
-    for name in {name for name in names if names.count(name) > 1}:
-        sys.exit(f"embed.py: {name} is declared in two places")
+    for twice in {word for word in names if names.count(word) > 1}:
+        sys.exit(f"embed.py: {twice} is declared in two places")
     for mark, text in (("{{style-hash}}", digest(style)), ("{{script-hash}}", digest(script)),
                        ("{{style}}", style), ("{{script}}", script)):
         if page.count(mark) != 1:
@@ -50,8 +50,8 @@ def main(page, style, *scripts_and_output):
     if not data or DATA in tail:
         sys.exit(f"embed.py: the page has {DATA} not exactly once")
     output.write_text(
-        "/* Made from the files of the page. */\n#include \"html/html-page.h\"\n\n"
-        f"const char html_page_head[] =\n{literal(head)};\n\nconst char html_page_tail[] =\n{literal(tail)};\n",
+        f"/* Made from the files of the page. */\n#include \"html/{name}-page.h\"\n\n"
+        f"const char {name}_page_head[] =\n{literal(head)};\n\nconst char {name}_page_tail[] =\n{literal(tail)};\n",
         encoding="ascii")
 
 

@@ -18,23 +18,23 @@ void html_page_done(HtmlPage *page) {
         name_set_done(&page->reasons);
 }
 
-static void put_text(HtmlPage *page, const char *text) {
+void html_page_put_text(HtmlPage *page, const char *text) {
         if (page->json.error == 0 && fputs(text, page->out) == EOF)
                 page->json.error = errno > 0 ? -errno : -EIO;
 }
 
 /* Begins a piece with one item. Pieces are bounded, because replies are. */
-static void open_item(HtmlPage *page, const char *kind) {
-        put_text(page, PIECE_BEGIN);
+void html_page_open_item(HtmlPage *page, const char *kind) {
+        html_page_put_text(page, PIECE_BEGIN);
         json_out_array(&page->json);
         json_out_object(&page->json);
         json_out_key(&page->json, kind);
 }
 
-static void close_item(HtmlPage *page) {
+void html_page_close_item(HtmlPage *page) {
         json_out_end(&page->json);
         json_out_end(&page->json);
-        put_text(page, PIECE_END);
+        html_page_put_text(page, PIECE_END);
 }
 
 int html_page_begin(HtmlPage *page, const HtmlSettings *settings) {
@@ -46,13 +46,13 @@ int html_page_begin(HtmlPage *page, const HtmlSettings *settings) {
         json_out_init(json, page->out, JSON_STYLE_SHORT);
         json->in_markup = true;
         page->all_rows = settings->all_rows;
-        put_text(page, html_page_head);
+        html_page_put_text(page, html_page_head);
         json_writer_init(&writer, &view);
         view_write_json(&writer, settings->view);
         r = json_writer_finish(&writer);
         if (r < 0)
                 return r;
-        open_item(page, "settings");
+        html_page_open_item(page, "settings");
         json_out_object(json);
         json_out_key(json, "version");
         json_out_text(json, CTPROF_VERSION);
@@ -63,22 +63,22 @@ int html_page_begin(HtmlPage *page, const HtmlSettings *settings) {
         json_out_key(json, "view");
         json_out_raw(json, buffer_span(&view));
         json_out_end(json);
-        close_item(page);
-        open_item(page, "metrics");
+        html_page_close_item(page);
+        html_page_open_item(page, "metrics");
         html_data_write_metrics(json);
-        close_item(page);
+        html_page_close_item(page);
         return 0;
 }
 
 JsonOut *html_page_open_info(HtmlPage *page) {
-        open_item(page, "info");
+        html_page_open_item(page, "info");
         json_out_object(&page->json);
         return &page->json;
 }
 
 void html_page_close_info(HtmlPage *page) {
         json_out_end(&page->json);
-        close_item(page);
+        html_page_close_item(page);
 }
 
 void html_page_add_members(HtmlPage *page, const char *kind, json_object *reply) {
@@ -87,7 +87,7 @@ void html_page_add_members(HtmlPage *page, const char *kind, json_object *reply)
                                              "onlyB",  "overview",   "sections" };
         json_object_iter member;
 
-        open_item(page, kind);
+        html_page_open_item(page, kind);
         json_out_object(&page->json);
         if (json_object_is_type(reply, json_type_object))
                 json_object_object_foreachC(reply, member) {
@@ -101,18 +101,18 @@ void html_page_add_members(HtmlPage *page, const char *kind, json_object *reply)
                         html_data_write_value(&page->json, member.val);
                 }
         json_out_end(&page->json);
-        close_item(page);
+        html_page_close_item(page);
 }
 
 void html_page_add_groups(HtmlPage *page, const char *list, json_object *groups) {
         size_t n = cell_length(groups);
 
-        open_item(page, list);
+        html_page_open_item(page, list);
         json_out_array(&page->json);
         for (size_t i = 0; i < n; i++)
                 html_data_write_group(&page->json, &page->reasons, cell_element(groups, i));
         json_out_end(&page->json);
-        close_item(page);
+        html_page_close_item(page);
 }
 
 /* Returns whether a number under a key, as in memory.stat, is 0 or did not change. */
@@ -134,7 +134,7 @@ void html_page_add_sections(HtmlPage *page, json_object *part) {
         JsonOut *json = &page->json;
         json_object_iter member;
 
-        open_item(page, "sections");
+        html_page_open_item(page, "sections");
         json_out_object(json);
         if (json_object_is_type(part, json_type_object))
                 json_object_object_foreachC(part, member) {
@@ -153,14 +153,14 @@ void html_page_add_sections(HtmlPage *page, json_object *part) {
                         json_out_end(json);
                 }
         json_out_end(json);
-        close_item(page);
+        html_page_close_item(page);
 }
 
 int html_page_end(HtmlPage *page, json_object *reply) {
         json_out_member_u64(html_page_open_info(page), "idleRows", page->n_idle);
         html_page_close_info(page);
         html_page_add_members(page, "end", reply);
-        put_text(page, html_page_tail);
+        html_page_put_text(page, html_page_tail);
         if (page->json.error == 0 && fflush(page->out) == EOF)
                 page->json.error = errno > 0 ? -errno : -EIO;
         return page->json.error;

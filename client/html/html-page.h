@@ -55,6 +55,11 @@ extern const char html_page_tail[];
 
 void html_page_done(HtmlPage *page);
 
+/* For pages of other kinds: their own text, and an item with one member. */
+void html_page_put_text(HtmlPage *page, const char *text);
+void html_page_open_item(HtmlPage *page, const char *kind);
+void html_page_close_item(HtmlPage *page);
+
 /* Writes everything above the first item of the caller. 0 or -errno. */
 _must_check_ int html_page_begin(HtmlPage *page, const HtmlSettings *settings);
 /* Begins an object for members of the caller; html_page_close_info() ends it. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "render/when.h"
 
 #define PATIENCE_NS (NSEC_PER_SEC / 5)
 #define REDRAW_NS (NSEC_PER_SEC / 10)
@@ -17,26 +18,40 @@ static const struct {
         { "threads", "Reading threads" }, { "cgroups", "Reading cgroups" },
         { "writing", "Writing" },         { "reading", "Reading snapshots" },
         { "waiting", "Waiting" },         { "working", "Working" },
+        { "recording", "Recording" },
 };
 
 void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t total,
                      size_t columns, char ret_line[static PROGRESS_LINE_BYTES]) {
-        char counts[64], bar[BAR_MAX_CHARS + 1] = "";
+        char counts[2 * WHEN_CHARS + 8], so_far[WHEN_CHARS], in_all[WHEN_CHARS],
+                bar[BAR_MAX_CHARS + 1] = "";
         const char *words = "Working";
         size_t n_bar, n_filled;
+        bool is_time;
 
         for (size_t i = 0; i < ELEMENTSOF(phase_words); i++)
                 if (strcmp(phase_words[i].phase, phase) == 0)
                         words = phase_words[i].words;
+        /* It is a time then, and not a count. */
+        is_time = strcmp(phase, "recording") == 0;
         if (!has_total || total == 0) {
-                (void) snprintf(counts, sizeof(counts), "%llu", (unsigned long long) done);
+                if (is_time)
+                        when_format_span(done, WHEN_ROUGH, counts);
+                else
+                        (void) snprintf(counts, sizeof(counts), "%llu", (unsigned long long) done);
                 (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s %s", words, counts);
                 return;
         }
         /* New threads can appear during the count. */
         total = MAX_OF(total, done);
-        (void) snprintf(counts, sizeof(counts), "%llu/%llu", (unsigned long long) done,
-                        (unsigned long long) total);
+        if (is_time) {
+                when_format_span(done, WHEN_ROUGH, so_far);
+                when_format_span(total, WHEN_ROUGH, in_all);
+                (void) snprintf(counts, sizeof(counts), "%s of %s", so_far, in_all);
+        } else {
+                (void) snprintf(counts, sizeof(counts), "%llu/%llu", (unsigned long long) done,
+                                (unsigned long long) total);
+        }
         n_bar = strlen(words) + strlen(counts) + 4;
         n_bar = columns > n_bar ? MIN_OF(columns - n_bar, (size_t) BAR_MAX_CHARS) : 0;
         n_filled = (size_t) ((double) n_bar * ((double) done / (double) total));

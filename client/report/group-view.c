@@ -122,9 +122,9 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
         _cleanup_(group_view_freep) GroupView *view = NULL;
         char complaint[ACCOUNT_COLUMNS_COMPLAINT_BYTES];
         char unknown[GROUP_COLUMNS_COMPLAINT_BYTES], other[GROUP_COLUMNS_COMPLAINT_BYTES];
-        /* Two snapshots may turn out to be the ends of an interval. */
+        /* Two snapshots may turn out to be the ends of an interval, and one to be a recording. */
         const ReportKind kinds[] = { form->kind, REPORT_INTERVAL };
-        size_t n_kinds = form->kind == REPORT_PAIR ? 2 : 1;
+        size_t n_kinds = form->kind == REPORT_PAIR || form->kind == REPORT_SNAPSHOT ? 2 : 1;
         bool is_possible = false;
         Session *session = form->session;
         const Options *options = session->options;
@@ -266,6 +266,10 @@ static int begin(GroupView *view, json_object *reply) {
         for (unsigned kind = 0; kind < _REPORT_KIND_MAX; kind++)
                 if (span_is(name, report_settings[kind].name))
                         view->form.kind = (ReportKind) kind;
+        view->is_recording = view->asked == REPORT_SNAPSHOT && view->form.kind == REPORT_INTERVAL;
+        /* The page of a recording is another one, of which the caller takes care. */
+        if (view->is_recording && forms[view->format].is_page)
+                return STATUS_DONE_OTHERWISE;
         if (view->form.kind == REPORT_INTERVAL)
                 r = take_interval_columns(list, &view->form.columns);
         else if (group_columns_parse(list, view->form.kind, &view->form.columns, complaint) != 0)

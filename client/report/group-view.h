@@ -25,6 +25,7 @@ typedef struct GroupView {
         bool wants_spread; /* a column shows how sums are spread over threads */
         bool begun;        /* the first reply was passed on */
         bool above;        /* after the last reply: some rows moved by more than the threshold */
+        bool is_recording; /* a snapshot was asked for, and it is the interval of a recording */
 } GroupView;
 
 /* Functions that return int return 0, or an exit status after a message to the user. */

@@ -86,31 +86,47 @@ static int become(void *userdata) {
         return errno;
 }
 
-int command_run(char *const words[], CommandStdout to, CommandResult *ret) {
-        CommandResult result = {};
-        uint64_t begin_mono_ns = clock_now_ns(CLOCK_MONOTONIC);
-        int status = 0, r;
-        siginfo_t end;
-        pid_t pid;
+int command_start(char *const words[], CommandStdout to, RunningCommand *ret) {
+        RunningCommand command = { .begin_mono_ns = clock_now_ns(CLOCK_MONOTONIC) };
+        CommandResult result;
+        int r;
 
-        r = child_run(cancel_fork_command, become, &(Command){ words, to }, &pid);
-        if (pid > 0) {
-                /* Once it is reaped its number may be another's: pass on no signal then. */
-                while (waitid(P_PID, (id_t) pid, &end, WEXITED | WNOWAIT) < 0 && errno == EINTR)
-                        ;
-                cancel_end_command();
-                while (wait4(pid, &status, 0, &result.usage) < 0 && errno == EINTR)
-                        ;
-                result.signalled = WIFSIGNALED(status);
-                result.code = result.signalled ? WTERMSIG(status) : WEXITSTATUS(status);
+        r = child_run(cancel_fork_command, become, &(Command){ words, to }, &command.pid);
+        if (r == 0) {
+                *ret = command;
+                return 0;
         }
-        result.elapsed_ns = clock_now_ns(CLOCK_MONOTONIC) - begin_mono_ns;
-        if (r == -ECANCELED)
-                return complain(STATUS_FAILED, "Cancelled.");
-        if (r < 0)
-                return complain_exec(words[0], -r);
-        *ret = result;
-        return 0;
+        if (command.pid > 0)
+                command_wait(&command, &result);
+        return r == -ECANCELED ? complain(STATUS_FAILED, "Cancelled.")
+                               : complain_exec(words[0], -r);
+}
+
+void command_wait(RunningCommand *command, CommandResult *ret) {
+        pid_t pid = command->pid;
+        int status = 0;
+        siginfo_t end;
+
+        *ret = (CommandResult){};
+        /* Once it is reaped its number may be another's: pass on no signal then. */
+        while (waitid(P_PID, (id_t) pid, &end, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+                ;
+        cancel_end_command();
+        while (wait4(pid, &status, 0, &ret->usage) < 0 && errno == EINTR)
+                ;
+        command->pid = 0;
+        ret->signalled = WIFSIGNALED(status);
+        ret->code = ret->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
+        ret->elapsed_ns = clock_now_ns(CLOCK_MONOTONIC) - command->begin_mono_ns;
+}
+
+int command_run(char *const words[], CommandStdout to, CommandResult *ret) {
+        RunningCommand command = {};
+        int r = command_start(words, to, &command);
+
+        if (r == 0)
+                command_wait(&command, ret);
+        return r;
 }
 
 int command_status(const CommandResult *result) {

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 #include "base/macro.h"
 
 /* The statuses that shells use. */
@@ -40,5 +41,16 @@ int command_check(const char *name);
  * STATUS_FAILED when a signal came before they ran.
  */
 int command_run(char *const words[], CommandStdout to, CommandResult *ret);
+
+/* One that runs. */
+typedef struct RunningCommand {
+        pid_t pid; /* 0: none does */
+        uint64_t begin_mono_ns;
+} RunningCommand;
+
+/* The first half of command_run(): command_wait() has to follow. */
+int command_start(char *const words[], CommandStdout to, RunningCommand *ret);
+/* Waits until it ends, which a descriptor of its process tells (pidfd_open(2)). */
+void command_wait(RunningCommand *command, CommandResult *ret);
 /* The status that a shell would exit with. */
 int command_status(const CommandResult *result);

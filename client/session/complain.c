@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "session/complain.h"
 
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "interface/interface.h"
 #include "render/cell.h"
 #include "render/printable.h"
+#include "render/when.h"
 
 #define QUOTED_COLUMNS 120
 
@@ -82,6 +84,7 @@ typedef struct Facts {
         bool is_latest; /* what is missing was named by its place: @back before the newest */
         uint64_t back;
         json_object *offset;
+        json_object *parameters;
         const char *sided_option; /* that one interval does not take; NULL: something else */
         const WireTopic *topic;
 } Facts;
@@ -96,6 +99,7 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
 
         *facts = (Facts){
                 .topic = topic,
+                .parameters = reply->parameters,
                 .has_reason = cell_string(reason).n > 0,
                 /* It is there to be typed: a text that is no name is not offered. */
                 .has_nearest = !snapshot_name_complaint(cell_string(nearest)),
@@ -117,6 +121,24 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
                 (void) fragment_json(reason, facts->reason);
         else
                 (void) snprintf(facts->reason, sizeof(facts->reason), "no reason was given");
+}
+
+/* "root (uid 0) records since ..., and until ... at the latest: ..." */
+static int format_recorder(json_object *parameters, Buffer *sentence) {
+        uint64_t uid = cell_u64(parameters, "uid");
+        const struct passwd *passwd = uid < UINT32_MAX ? getpwuid((uid_t) uid) : NULL;
+        char since[WHEN_CHARS], until[WHEN_CHARS];
+
+        when_format(cell_u64(parameters, "sinceRealtimeNs"), WHEN_FULL, since);
+        when_format(cell_u64(parameters, "untilRealtimeNs"), WHEN_FULL, until);
+        buffer_append_text(sentence, "There is one recording at a time: ");
+        if (passwd)
+                printable_append(sentence, span_of(passwd->pw_name));
+        return buffer_append_format(sentence,
+                                    "%suid %llu%s has recorded since %s, and will until %s at the "
+                                    "latest.",
+                                    passwd ? " (" : "", (unsigned long long) uid, passwd ? ")" : "",
+                                    since, until);
 }
 
 static int format(WireError error, const Facts *facts, Buffer *sentence) {
@@ -158,6 +180,10 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
         case WIRE_ERROR_SPOOL_UNAVAILABLE:
                 /* The reason is a sentence that names the spool by its path. */
                 return buffer_append_format(sentence, "%s.", reason);
+        case WIRE_ERROR_RECORDING_RUNS:
+                return format_recorder(facts->parameters, sentence);
+        case WIRE_ERROR_NO_RECORDING:
+                return buffer_append_text(sentence, "Nothing is being recorded.");
         case WIRE_ERROR_BUSY:
                 return buffer_append_format(sentence, "ctprofd is busy: %s; try again later.",
                                             reason);

@@ -20,6 +20,8 @@ enum {
         STATUS_FAILED = 1, /* from the state of the host, spool or daemon */
         STATUS_USAGE = 2,  /* the command line is wrong */
         STATUS_ABOVE = 3,  /* done, and rows above the threshold were found */
+        /* Within the program: a call was left, because another one answers it. */
+        STATUS_DONE_OTHERWISE = 256,
 };
 
 /* This takes a first snapshot, as a part of sentences. */

@@ -17,6 +17,7 @@
  *     VIEW_PART(MEMBER)     sets a member of the view that has a form of its own
  *     TEXT(MEMBER, NOUN)    keeps its value, which must not be empty where there is a noun for it
  *     TIME(MEMBER)          reads its value as a time
+ *     SPAN(MEMBER)          reads its value as an amount of time above 0
  *     CHOICE(MEMBER)        is one of a list of words
  *     VALUE(NAME)           has a function of its own, take_NAME() in options.c
  */
@@ -85,6 +86,21 @@
           "captured")                                                                           \
         O(OUTPUT, "output", 0, REQUIRED, "FILE", TEXT(output_path, "path"),                     \
           "Write the snapshot to FILE (\"-\": stdout) instead of the spool")                    \
+        O(FOR, "for", 0, REQUIRED, "TIME", SPAN(for_ns),                                        \
+          "Record for so long: 10s, 2min, 500ms (default: until COMMAND or Ctrl-C ends it, at "   \
+          "most an hour)")                                                                      \
+        O(STACK_KINDS, "stack-kinds", 0, REQUIRED, "WHICH", CHOICE(stack_kinds),                \
+          "Take the stacks of the kernel (kernel), of user mode (user), of both (default) or "   \
+          "none")                                                                               \
+        O(ON_CPU, "on-cpu", 0, NONE, "", GIVEN,                                                 \
+          "Take stacks of running threads only")                                                \
+        O(OFF_CPU, "off-cpu", 0, NONE, "", GIVEN,                                               \
+          "Take stacks of waiting threads only")                                                \
+        O(PERIOD, "period", 0, REQUIRED, "TIME", SPAN(period_ns),                               \
+          "Take a sample of a thread for so much of its time: 10ms, 500us (default: the daemon " \
+          "chooses)")                                                                           \
+        O(USER_STACK, "user-stack", 0, REQUIRED, "SIZE", VALUE(user_stack),                     \
+          "Copy at most so much of a stack of user mode, as 16K; none: take none")              \
         O(SINCE, "since", 0, REQUIRED, "TIME", TIME(since_realtime_ns),                         \
           "Only snapshots captured at TIME or later: \"2026-11-20 15:30\", today, "             \
           "yesterday, -2h")                                                                     \
@@ -151,6 +167,8 @@
         O(LIMIT, "limit", 0, REQUIRED, "N", VIEW_NUMBER(limit),                                 \
           "At most N groups, and N cgroups or processes in each section, 0 for all "            \
           "(default: 40)")                                                                      \
+        O(STACKS, "stacks", 0, NONE, "", GIVEN,                                                 \
+          "Of a recording: the stacks of each process as a tree")                               \
         O(ROWS, "rows", 0, NONE, "", GIVEN,                                                     \
           "Also each metric of each group, and the sections, below the overview")               \
         O(ALL_ROWS, "all-rows", 0, NONE, "", GIVEN,                                             \

@@ -9,6 +9,7 @@
 
 #include "base/name.h"
 #include "base/number.h"
+#include "base/quantity.h"
 #include "render/when.h"
 #include "session/complain.h"
 #include "view/view-part.h"
@@ -77,10 +78,24 @@ typedef struct Choice {
         const char *fault;
 } Choice;
 
-enum { CHOICE_json, CHOICE_smaps, CHOICE_backend, CHOICE_reasons, CHOICE_format, _CHOICE_MAX };
+enum {
+        CHOICE_json,
+        CHOICE_smaps,
+        CHOICE_backend,
+        CHOICE_reasons,
+        CHOICE_stack_kinds,
+        CHOICE_format,
+        _CHOICE_MAX
+};
 
 static const char *const json_words[] = { "off", "short", "pretty" };
 static const char *const reasons_words[] = { "no", "yes" };
+static const char *const stack_kinds_words[_STACK_KINDS_MAX] = {
+        [STACK_KINDS_NONE] = "none",
+        [STACK_KINDS_KERNEL] = "kernel",
+        [STACK_KINDS_USER] = "user",
+        [STACK_KINDS_BOTH] = "both",
+};
 
 static const Choice choices[_CHOICE_MAX] = {
         [CHOICE_json] = { json_words, ELEMENTSOF(json_words), JSON_WISH_AUTO,
@@ -95,9 +110,12 @@ static const Choice choices[_CHOICE_MAX] = {
         [CHOICE_reasons] = { reasons_words, ELEMENTSOF(reasons_words), 0,
                              offsetof(Options, reasons), "=",
                              "does not say whether: it is yes or no." },
+        [CHOICE_stack_kinds] = { stack_kinds_words, _STACK_KINDS_MAX, 0,
+                                 offsetof(Options, stack_kinds), " ",
+                                 "does not say whose: it is both, kernel, user or none." },
         [CHOICE_format] = { format_names, _FORMAT_MAX, 0, offsetof(Options, format), " ",
-                            "is not a format: views are table, csv, ndjson or html, exports are "
-                            "ctprof, ktstr or ndjson." },
+                            "is not a format: views are table, csv, ndjson or html, of a recording "
+                            "also folded or speedscope, exports are ctprof, ktstr or ndjson." },
 };
 
 /* True for a number of seconds with up to nine decimals. */
@@ -174,6 +192,18 @@ static int take_timeout(Taking *taking) {
                       quote(taking->value, taking->quoted));
 }
 
+static int take_user_stack(Taking *taking) {
+        uint64_t *bytes = &taking->options->user_stack_bytes;
+
+        *bytes = 0;
+        if (strcmp(taking->value, "none") == 0 ||
+            (quantity_parse_size(span_of(taking->value), bytes) && *bytes > 0 &&
+             *bytes <= INT64_MAX))
+                return 0;
+        return refuse(taking->complaint, "--user-stack %s is no size: write 16K, or none.",
+                      quote(taking->value, taking->quoted));
+}
+
 /* Nine decimals, as seconds have, are enough for a probability. */
 static int take_alpha(Taking *taking) {
         uint64_t billionths;
@@ -203,6 +233,7 @@ static int take_tag(Taking *taking) {
 #define CHOICE(member_) .choice = &choices[CHOICE_##member_]
 #define TEXT(member_, noun_) .text_at = offsetof(Options, member_), .is_text = true, .noun = (noun_)
 #define TIME(member_) .time_at = offsetof(Options, member_), .is_time = true
+#define SPAN(member_) .span_at = offsetof(Options, member_), .is_span = true
 #define VIEW_PART(member_) .part = VIEW_PART_##member_, .is_part = true
 #define VIEW_NUMBER(member_) .number = &view_numbers[VIEW_NUMBER_##member_]
 #define VIEW_FLAG(member_, value_) \
@@ -215,8 +246,8 @@ static const struct {
         ViewPartId part;
         const ViewNumber *number;
         const char *noun; /* the value must not be empty; NULL: it may be */
-        size_t text_at, time_at, flag_at;
-        bool is_part, is_text, is_time, is_flag, flag;
+        size_t text_at, time_at, span_at, flag_at;
+        bool is_part, is_text, is_time, is_span, is_flag, flag;
 } taken_table[_OPTION_MAX] = { OPTIONS(OPTION_TAKEN) };
 
 _Static_assert(OPTIONS_COMPLAINT_BYTES >= VIEW_COMPLAINT_BYTES, "complaints of views fit");
@@ -260,6 +291,15 @@ static int take_option(Taking *taking, OptionId id) {
                               "--%s %s is not a time: write YYYY-MM-DD[ HH:MM[:SS]], today, "
                               "yesterday, -5min, -2h or -3d.",
                               option_table[id].name, quote(taking->value, taking->quoted));
+        if (taken_table[id].is_span) {
+                uint64_t *ns = (uint64_t *) (void *) ((char *) options + taken_table[id].span_at);
+
+                if (!quantity_parse_time(span_of(value), ns) || *ns == 0 || *ns > INT64_MAX)
+                        return refuse(taking->complaint,
+                                      "--%s %s is no amount of time above 0: write 10s, 2min or "
+                                      "500ms.",
+                                      option_table[id].name, quote(value, taking->quoted));
+        }
         if (taken_table[id].noun && value && value[0] == '\0')
                 return refuse(taking->complaint, "--%s is given an empty %s.",
                               option_table[id].name, taken_table[id].noun);

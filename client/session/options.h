@@ -23,9 +23,11 @@
         F(TABLE, "table")   \
         F(CSV, "csv")       \
         F(CTPROF, "ctprof") \
+        F(FOLDED, "folded") \
         F(HTML, "html")     \
         F(KTSTR, "ktstr")   \
-        F(NDJSON, "ndjson")
+        F(NDJSON, "ndjson") \
+        F(SPEEDSCOPE, "speedscope")
 
 #define FORMAT_ID(id, name) FORMAT_##id,
 typedef enum Format {
@@ -43,6 +45,15 @@ typedef enum JsonWish {
         JSON_WISH_PRETTY,
         JSON_WISH_AUTO, /* no word was given: pretty for a terminal, short for a pipe */
 } JsonWish;
+
+/* Whose stacks a recording takes. */
+typedef enum StackKinds {
+        STACK_KINDS_NONE,
+        STACK_KINDS_KERNEL,
+        STACK_KINDS_USER,
+        STACK_KINDS_BOTH,
+        _STACK_KINDS_MAX,
+} StackKinds;
 
 /* --host may be given so often: each time it can name many. */
 #define OPTIONS_MAX_HOSTS 64u
@@ -66,6 +77,9 @@ typedef struct Options {
         BackendChoice backend; /* likewise */
         unsigned reasons;      /* likewise; 0 or 1 */
         uint64_t at_realtime_ns;
+        uint64_t for_ns, period_ns; /* 0: not given */
+        StackKinds stack_kinds;     /* when it was given */
+        uint64_t user_stack_bytes;  /* likewise; 0: none */
         uint64_t since_realtime_ns, until_realtime_ns;
         Format format;
 

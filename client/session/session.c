@@ -126,9 +126,17 @@ typedef struct Exchange {
         Session *session;
         SessionOnReply on_reply;
         void *userdata;
-        bool is_about_files;
+        const SessionCall *call;
         int status; /* what the verb returned, apart from what the connection did */
 } Exchange;
+
+/* Keeps what the verb returned apart from what the connection does. */
+static int pass_on(Exchange *exchange, int r) {
+        if (r <= 0)
+                return r;
+        exchange->status = r;
+        return -ECANCELED;
+}
 
 /*
  * Names of snapshots in a reply of the daemon end up on command lines: a completion offers them, a
@@ -153,10 +161,13 @@ static int on_reply(void *userdata, Connection *connection, json_object *paramet
         if (progress && !last) {
                 progress_update(&exchange->session->progress, progress,
                                 clock_now_ns(CLOCK_MONOTONIC));
-                return 0;
+                return exchange->call->on_progress
+                               ? pass_on(exchange,
+                                         exchange->call->on_progress(exchange->userdata, progress))
+                               : 0;
         }
         progress_clear(&exchange->session->progress);
-        for (size_t i = 0; !exchange->is_about_files && i < ELEMENTSOF(name_members); i++) {
+        for (size_t i = 0; !exchange->call->is_about_files && i < ELEMENTSOF(name_members); i++) {
                 json_object *member = cell_member(parameters, name_members[i]);
                 bool is_list = json_object_is_type(member, json_type_array);
 
@@ -179,10 +190,13 @@ static int on_reply(void *userdata, Connection *connection, json_object *paramet
                                 "The reply of ctprofd is not used: the snapshot name %s in it %s.",
                                 quoted, bad_name)
                      : exchange->on_reply(exchange->userdata, connection, parameters, last);
-        if (r <= 0)
-                return r;
-        exchange->status = r;
-        return -ECANCELED;
+        return pass_on(exchange, r);
+}
+
+static int on_stop(void *userdata) {
+        Exchange *exchange = userdata;
+
+        return pass_on(exchange, exchange->call->on_stop(exchange->userdata));
 }
 
 JsonWriter *session_call_begin(SessionCall *call) {
@@ -283,7 +297,7 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         _cleanup_(reply_done) Reply error = {};
         char complaint[CONNECTION_COMPLAINT_BYTES];
         const char *why = complaint;
-        Exchange exchange = { session, verb_on_reply, userdata, call->is_about_files, 0 };
+        Exchange exchange = { session, verb_on_reply, userdata, call, 0 };
         Endpoint endpoint = { .kind = call->endpoint, .socket_path = session->socket_path };
         Request request;
         int r, status = STATUS_FAILED;
@@ -305,6 +319,7 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
                 endpoint.spool_path = session->spool_path;
         }
         request = call->request;
+        request.on_stop = call->on_stop ? on_stop : NULL;
         if (session->host && call->at_realtime_ns > 0) {
                 r = bridge_append_hold(&prelude, call->at_realtime_ns);
                 if (r != 0)
@@ -317,6 +332,8 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
         if (r == 0 && endpoint.kind == ENDPOINT_PRIVATE && session->captures_ends)
                 session->kept = TAKE_PTR(connection);
         progress_clear(&session->progress);
+        if (r == CONNECTION_E_ERROR && call->tolerated && strcmp(error.error, call->tolerated) == 0)
+                r = 0;
         session->is_refused = exchange.status <= 0 && r == CONNECTION_E_ERROR;
         if (exchange.status > 0)
                 return exchange.status;

@@ -76,7 +76,11 @@ typedef struct SessionCall {
         bool is_about_files;     /* replies may have names of files, which are any text */
         const char *subject;     /* the name or path that a refusal is about; may be NULL */
         const char *taken_hint;  /* what to do about SnapshotExists */
+        const char *tolerated;   /* the name of an error that is as good as a reply; may be NULL */
         uint64_t at_realtime_ns; /* when the daemon is called, by its host's clock; 0: at once */
+        /* These get the userdata of the call, and return 0, or an exit status after a sentence. */
+        int (*on_progress)(void *userdata, json_object *progress); /* may be NULL, as the next */
+        int (*on_stop)(void *userdata); /* of a request that is stoppable (call/connection.h) */
         Buffer parameters;
         JsonWriter writer; /* of the parameters, once begun */
 } SessionCall;

@@ -99,6 +99,10 @@ int describe_snapshot(Session *session, const Reference *snapshot, json_object *
         return session_call_one(session, &call, ret, NULL);
 }
 
+bool head_is_of_recording(json_object *head) {
+        return span_is(cell_string(cell_member(head, "fileKind")), "recording");
+}
+
 /* the captures of this host */
 
 static int by_boot(const void *a_, const void *b_) {
@@ -139,7 +143,7 @@ int own_captures_list(Session *session, OwnCaptures *ret) {
                 json_object *head = cell_element(heads, i), *name = cell_member(head, "name");
                 uint64_t boottime_ns = cell_u64(head, "startBoottimeNs");
 
-                if (!name || cell_member(head, "importedFrom"))
+                if (!name || cell_member(head, "importedFrom") || head_is_of_recording(head))
                         continue;
                 all[ret->n++] = (OwnCapture){
                         .head = head,

@@ -26,13 +26,17 @@ int list_snapshots(Session *session, bool of_time, json_object **ret);
 /* *ret is the reply {snapshot, host, sources} about @snapshot, owned by the caller. */
 int describe_snapshot(Session *session, const Reference *snapshot, json_object **ret);
 
+/* True for the head of a recording; earlier daemons know only snapshots, and do not say so. */
+bool head_is_of_recording(json_object *head);
+
 /*
  * OwnCaptures
  *
  * The snapshots of the spool that this host took itself, in the order of time: captures of one boot
  * follow each other by CLOCK_BOOTTIME, which nobody sets, and boots by the wall clock; where that
  * was set between two captures of a boot, the first one dates the boot. Snapshots that were
- * imported are of another host, or of another spool of this one, and are left out.
+ * imported are of another host, or of another spool of this one, and are left out, and so are
+ * recordings, which are intervals.
  */
 typedef struct OwnCapture {
         json_object *head; /* borrowed of the list */

@@ -256,6 +256,9 @@ static int check_many(const Options *options, const Verb *verb, size_t n_hosts) 
                 return complain(STATUS_USAGE,
                                 "--output names one file, and each host has a snapshot of its "
                                 "own: capture them, then \"export\" writes a file for each.");
+        if (options->format == FORMAT_FOLDED || options->format == FORMAT_SPEEDSCOPE)
+                return complain(STATUS_USAGE, "--format %s is for the stacks of one host.",
+                                format_name(options->format));
         if (options->format == FORMAT_HTML)
                 return complain(STATUS_USAGE,
                                 "--format html is a page for one host: a page of several would be "

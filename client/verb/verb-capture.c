@@ -10,11 +10,11 @@
 #include "report/overview/overview.h"
 #include "session/output.h"
 #include "session/snapshot-call.h"
+#include "verb/verb-capture.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
-/* @out is stdout unless the snapshot itself was written there. */
-static int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
+int print_capture(Session *session, json_object *reply, FILE *out, const char *path) {
         const Lines lines = { .out = out,
                               .terminal = &session->terminal,
                               .label_columns = OVERVIEW_LABEL_COLUMNS };
@@ -23,14 +23,21 @@ static int print_capture(Session *session, json_object *reply, FILE *out, const 
                             .verbose = options_have(session->options, OPTION_VERBOSE) };
         size_t n_rotated = cell_length(cell_member(reply, "rotated"));
         json_object *head = cell_member(reply, "snapshot");
+        bool is_recording = head_is_of_recording(head);
+        uint64_t start_ns = cell_u64(head, "startBoottimeNs"),
+                 end_ns = cell_u64(head, "endBoottimeNs");
+        _cleanup_(message_object_freep) json_object *span =
+                json_object_new_uint64(end_ns > start_ns ? end_ns - start_ns : 0);
         const struct {
                 json_object *value;
                 QuantityLadder ladder;
                 const char *tail;
         } parts[] = {
                 { cell_member(head, "threads"), QUANTITY_LADDER_NONE, " threads of " },
-                { cell_member(head, "processes"), QUANTITY_LADDER_NONE, " processes in " },
-                { cell_member(cell_member(head, "cost"), "wallNs"), QUANTITY_LADDER_NS, ", " },
+                { cell_member(head, "processes"), QUANTITY_LADDER_NONE,
+                  is_recording ? " processes for " : " processes in " },
+                { is_recording ? span : cell_member(cell_member(head, "cost"), "wallNs"),
+                  QUANTITY_LADDER_NS, ", " },
                 { cell_member(head, "sizeBytes"), QUANTITY_LADDER_BYTES, "" },
         };
         _cleanup_(buffer_done) Buffer line = {}, way = {};
@@ -72,8 +79,7 @@ static int print_capture(Session *session, json_object *reply, FILE *out, const 
         return 0;
 }
 
-/* Prints the documented members, and the snapshots that were removed or replaced, if any. */
-static int print_capture_json(Session *session, json_object *reply) {
+int print_capture_json(Session *session, json_object *reply) {
         _cleanup_(json_out_done) JsonOut out;
 
         json_out_init(&out, stdout, session->json);

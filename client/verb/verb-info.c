@@ -27,7 +27,8 @@ typedef enum FactKind {
         FACT_NS,
         FACT_BYTES,
         FACT_WHEN,
-        FACT_BOOL
+        FACT_BOOL,
+        FACT_FILE, /* of what kind the file is, unless that is a snapshot */
 } FactKind;
 
 static const struct {
@@ -36,6 +37,7 @@ static const struct {
         FactKind kind;
 } facts[] = {
         { "name", "name", NULL, FACT_TEXT },
+        { "kind", "fileKind", NULL, FACT_FILE },
         { "tagged", "tagged", NULL, FACT_BOOL },
         { "captured", "startRealtimeNs", NULL, FACT_WHEN },
         { "host", "hostName", NULL, FACT_TEXT },
@@ -70,10 +72,11 @@ static int print_facts(const Lines *lines, json_object *head) {
 
                 if (facts[i].inner_key)
                         value = cell_member(value, facts[i].inner_key);
-                if (!value)
+                if (!value || (facts[i].kind == FACT_FILE && !head_is_of_recording(head)))
                         continue;
                 switch (facts[i].kind) {
                 case FACT_TEXT:
+                case FACT_FILE:
                         cell_append_text(&line, value);
                         break;
                 case FACT_NUMBER:

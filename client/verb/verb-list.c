@@ -12,11 +12,13 @@
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
-#define COLUMN_CAPTURED 1
+#define COLUMN_KIND 1
+#define COLUMN_CAPTURED 2
 
 /* Most spools have one host and one kernel: these columns are omitted first. */
 static const TableColumn columns[] = {
         { .header = "NAME", .shrink_to = 24 },
+        [COLUMN_KIND] = { .header = "KIND" },
         [COLUMN_CAPTURED] = { .header = "CAPTURED" },
         { .header = "AGE", .right = true },
         { .header = "HOST", .shrink_to = 8, .omit = 2 },
@@ -33,7 +35,7 @@ static int print_heads(Session *session, json_object *heads) {
         TableColumn zoned[ELEMENTSOF(columns)];
         _cleanup_(table_freep) Table *table = NULL;
         TableLegend legend = session->legend;
-        bool in_header = legend == TABLE_LEGEND_SHOWN;
+        bool in_header = legend == TABLE_LEGEND_SHOWN, has_recording = false;
         int r;
 
         /* If all times have one zone in common, it stands in the header. */
@@ -52,6 +54,10 @@ static int print_heads(Session *session, json_object *heads) {
                 (void) snprintf(header, sizeof(header), "CAPTURED (%s)", zone);
                 zoned[COLUMN_CAPTURED].header = header;
         }
+        /* A spool of snapshots alone needs no column that says so. */
+        for (size_t i = 0; i < cell_length(heads); i++)
+                has_recording = has_recording || head_is_of_recording(cell_element(heads, i));
+        zoned[COLUMN_KIND].absent = !has_recording;
         r = session_page(session);
         if (r != 0)
                 return r;
@@ -73,6 +79,8 @@ static int print_heads(Session *session, json_object *heads) {
                                          age);
                 }
                 cell_append_text(table_cell(table), cell_member(head, "name"));
+                buffer_append_text(table_cell(table),
+                                   head_is_of_recording(head) ? "recording" : "snapshot");
                 cell = table_cell(table);
                 buffer_append_text(cell, captured);
                 /* The time is that of the origin, by whose clock it was set. */

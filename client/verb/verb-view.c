@@ -4,13 +4,17 @@
 #include "base/name.h"
 #include "interface/error-list.h"
 #include "json/json-writer.h"
-#include "session/complain.h"
+#include "render/cell.h"
 #include "report/group-view.h"
+#include "report/stack-view.h"
+#include "session/complain.h"
 #include "session/reference.h"
+#include "session/snapshot-call.h"
 #include "session/snapshot-set.h"
 #include "verb/verb.h"
 #include "verb/verb-view.h"
 #include "wire/limits.h"
+#include "wire/message-object.h"
 
 /* One side of a view is a subject, or the list of them that is a set. */
 typedef struct Side {
@@ -74,13 +78,88 @@ int show_between(Session *session, GroupView *view, const char *before, const ch
                          &(Side){ "snapshot", &interval, 1, false }, 1);
 }
 
+/* Calls Stacks about the recording in the spool, or about that file. */
+static int call_stacks(Session *session, const Reference *recording, StackView *view) {
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Stacks", .more = true },
+                .subject = recording->text,
+        };
+        JsonWriter *writer;
+
+        reference_address_call(recording, &call);
+        writer = session_call_begin(&call);
+        json_write_key(writer, "recording");
+        reference_write_json(writer, recording);
+        stack_view_write_parameters(view, writer);
+        return session_call(session, &call, stack_view_on_reply, view);
+}
+
+/* Prints the stacks in that form. People see those who have something to do, if anybody has. */
+static int show_stacks(Session *session, const Reference *recording, StackForm form) {
+        bool all = options_have(session->options, OPTION_ALL_ROWS) ||
+                   (form != STACK_FORM_LIST && form != STACK_FORM_TREES);
+        bool again;
+        int r;
+
+        do {
+                _cleanup_(stack_view_done)
+                        StackView view = { .session = session, .form = form, .has_rest = all };
+
+                r = call_stacks(session, recording, &view);
+                again = r == 0 && view.n_seen == 0 && !all;
+                all = true;
+        } while (again);
+        return r;
+}
+
+/* The stacks in place of a view; refuses what has none. */
+static int show_stacks_alone(Session *session, const SubjectReference *subject, StackForm form) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        const Options *options = session->options;
+        bool is_tree = form == STACK_FORM_TREES || form == STACK_FORM_JSON;
+        const char *what = is_tree ? "--stacks" : format_name(options->format);
+        char quoted[QUOTE_BYTES];
+        int r = 0;
+
+        if (!subject->is_interval)
+                r = describe_snapshot(session, &subject->ends[0], &reply);
+        if (r != 0)
+                return r;
+        if (!head_is_of_recording(cell_member(reply, "snapshot")))
+                return complain(
+                        STATUS_USAGE,
+                        "%s is %s, and has no stacks: %s%s is for what \"ctprofctl record\" "
+                        "has made.",
+                        quote(subject->text, quoted),
+                        subject->is_interval ? "an interval" : "a snapshot",
+                        is_tree ? "" : "--format ", what);
+        return show_stacks(session, &subject->ends[0], form);
+}
+
 int verb_show(Session *session) {
         static const OptionId of_intervals[] = { OPTION_WINDOW, OPTION_PAIR, OPTION_NO_PAIRING };
         _cleanup_(subject_done) SubjectReference subject = SUBJECT_EMPTY;
         _cleanup_(group_view_freep) GroupView *view = NULL;
+        const Options *options = session->options;
+        bool is_json = session->json != JSON_STYLE_OFF;
         int r;
 
-        r = subject_open(session->options->arguments[1], &subject);
+        if (options_have(options, OPTION_STACKS) && options_have(options, OPTION_FORMAT) &&
+            options->format != FORMAT_TABLE)
+                return complain(STATUS_USAGE,
+                                "--stacks is a table or JSON: give --format %s alone.",
+                                format_name(options->format));
+        if (is_json && (options->format == FORMAT_FOLDED || options->format == FORMAT_SPEEDSCOPE))
+                return complain(STATUS_USAGE,
+                                "--format and --json are two forms of one result: give either.");
+        r = subject_open(options->arguments[1], &subject);
+        if (r == 0 && options_have(options, OPTION_STACKS))
+                return show_stacks_alone(session, &subject,
+                                         is_json ? STACK_FORM_JSON : STACK_FORM_TREES);
+        if (r == 0 && options->format == FORMAT_FOLDED)
+                return show_stacks_alone(session, &subject, STACK_FORM_FOLDED);
+        if (r == 0 && options->format == FORMAT_SPEEDSCOPE)
+                return show_stacks_alone(session, &subject, STACK_FORM_SPEEDSCOPE);
         if (r == 0 && subject.is_interval)
                 r = refuse_sides_of_interval(session->options);
         for (size_t i = 0; r == 0 && !subject.is_interval && i < ELEMENTSOF(of_intervals); i++)
@@ -93,9 +172,15 @@ int verb_show(Session *session) {
                                                  .kind = subject.is_interval ? REPORT_INTERVAL
                                                                              : REPORT_SNAPSHOT },
                                    &view);
-        return r == 0 ? call_view(session, view, PROFILER_INTERFACE ".Show",
-                                  &(Side){ "snapshot", &subject, 1, false }, 1)
-                      : r;
+        if (r == 0)
+                r = call_view(session, view, PROFILER_INTERFACE ".Show",
+                              &(Side){ "snapshot", &subject, 1, false }, 1);
+        if (r == STATUS_DONE_OTHERWISE)
+                return show_stacks(session, &subject.ends[0], STACK_FORM_HTML);
+        /* A first screen ends with the stacks; one who asks for rows wants these alone. */
+        if (r == 0 && view->is_recording && view->form.overview && !view->form.rows)
+                r = show_stacks(session, &subject.ends[0], STACK_FORM_LIST);
+        return r;
 }
 
 /* two of them */

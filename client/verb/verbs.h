@@ -43,9 +43,10 @@
           "List the snapshots of the spool, newest first",                                         \
           NULL, 0, 0, OPTION_BIT(SINCE) | OPTION_BIT(UNTIL), 0, MANY)                              \
         V(show, "show", "SNAPSHOT|A..B",                                                           \
-          "Show one snapshot, or what was done between two of one boot",                           \
-          "a snapshot or an interval", 1, 1, OPTION_VIEW_BITS | OPTION_INTERVAL_BITS,              \
-          VERB_VIEW_FORMATS, MANY)                                                                 \
+          "Show a snapshot or a recording, or what was done between two of one boot",              \
+          "a snapshot or an interval", 1, 1,                                                       \
+          OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS),                            \
+          VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(SPEEDSCOPE), MANY)                   \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
           "Show what was done between two snapshots, or compare intervals, sets or hosts",         \
           "two snapshots", 0, VERB_ANY_ARGUMENTS,                                                  \
@@ -57,6 +58,12 @@
           OPTION_BIT(TAG) | OPTION_BIT(NO_HEAP) | OPTION_BIT(REASONS) | OPTION_BIT(BACKEND) |      \
           OPTION_PAIR_BITS | OPTION_VIEW_BITS,                                                     \
           VERB_VIEW_FORMATS, NONE)                                                                 \
+        V(record, "record", "[-- COMMAND...]",                                                     \
+          "Record where in their code threads run and wait, for a time or for COMMAND",            \
+          NULL, 0, VERB_ANY_ARGUMENTS,                                                             \
+          OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(FOR) | OPTION_BIT(STACK_KINDS) |      \
+          OPTION_BIT(ON_CPU) | OPTION_BIT(OFF_CPU) | OPTION_BIT(PERIOD) |                          \
+          OPTION_BIT(USER_STACK) | OPTION_BIT(VERBOSE), 0, ONE)                                    \
         V(info, "info", "SNAPSHOT",                                                                \
           "Show where a snapshot comes from and how complete it is",                               \
           "a snapshot", 1, 1, 0, 0, MANY)                                                          \
@@ -130,6 +137,10 @@
         H(show, COLUMNS, NULL, VERB_COLUMNS_HELP GROUP_COLUMNS(VERB_COLUMN_OF_ONE))                \
         H(compare, COLUMNS, NULL, VERB_COLUMNS_HELP GROUP_COLUMNS(VERB_COLUMN_OF_TWO))             \
         H(run, COLUMNS, NULL, VERB_COLUMNS_HELP GROUP_COLUMNS(VERB_COLUMN_OF_TWO))                 \
+        H(show, FORMAT, NULL,                                                                      \
+          "table (default), csv or ndjson (a row for each group and metric, see "                  \
+          "ctprof-rows(5)), or html (one page for a browser: redirect it into a file); of a "      \
+          "recording also folded or speedscope, which are stacks for other programs")              \
         H(show, ALL_ROWS, NULL,                                                                    \
           "Also rows without a value")                                                             \
         H(compare, THRESHOLD, NULL,                                                                \
@@ -137,6 +148,10 @@
           "count as more; exit 3 if there is anything")                                            \
         H(run, TAG, "PREFIX",                                                                      \
           "Name the snapshots PREFIX-before and PREFIX-after")                                     \
+        H(record, TAG, NULL,                                                                       \
+          "Name of the recording (default: the time of its end)")                                  \
+        H(record, REPLACE, NULL,                                                                   \
+          "Replace the snapshot or recording that has this name")                                  \
         H(export, FORMAT, NULL,                                                                    \
           "ctprof (default: the file as it is), ktstr (for the prior tool) or ndjson (one "        \
           "thread per line); with --changes ndjson (default) or csv")                              \

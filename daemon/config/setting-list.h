@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 #include "base/macro.h"
-#include "config/quantity.h"
+#include "base/quantity.h"
 #include "metric/choice.h"
 #include "metric/command.h"
 #include "wire/limits.h"

@@ -61,6 +61,13 @@
         K(FILES,    "files",    WHOLE, LIMIT_CAPTURE_NS,  LIMIT_FILE_JOB_BYTES,                    \
           0,                        AT_ONCE,    SANDBOX_RECEIVE_FILES,                             \
           0,                        true,  false, true)                                            \
+        K(RECORD,   "record",   SILENCE, LIMIT_RECORD_SILENCE_NS, LIMIT_RECORD_JOB_BYTES,          \
+          JOB_MEMORY_CAPABILITIES, WHEN_READY,                                                     \
+          SANDBOX_READ_FILES | SANDBOX_ITERATE | SANDBOX_RECORD,                                   \
+          JOB_MEMORY_CAPABILITIES,  false, false, true)                                            \
+        K(UNWIND,   "unwind",   NONE,  0,                 LIMIT_UNWIND_JOB_BYTES,                  \
+          0,                        AT_ONCE,    SANDBOX_RECEIVE_MANY,                              \
+          0,                        true,  false, true)                                            \
         K(ANALYSIS, "analysis", WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
           0,                        AT_ONCE,    0,                                                 \
           0,                        true,  false, false)                                           \

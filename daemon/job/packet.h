@@ -42,6 +42,7 @@ typedef enum PacketKind {
         PACKET_CHANGE,  /* a spool job tells what it did to the spool: likewise */
         PACKET_MEMORY,  /* a capture or a probe wants a memory job at the socket that comes along */
         PACKET_FILES,   /* a memory job wants a file job, likewise */
+        PACKET_UNWIND,  /* a recording job wants an unwinding job, likewise */
         PACKET_LEFT,    /* OrderLife: a memory job has left a call for this process behind */
         PACKET_LISTENING, /* a listener hears exits from now on */
         _PACKET_KIND_MAX,

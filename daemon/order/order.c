@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/name.h"
 #include "config.h"
+#include "metric/record-place.h"
 #include "view/view-part.h"
 
 /* In front of the struct of the method. */
@@ -29,6 +31,11 @@ static const struct {
 _Static_assert(sizeof(VERSION) <= sizeof(((OrderHead *) NULL)->version),
                "a shortened version may be that of another program");
 
+/* That kind of job also puts files together, which is no analysis. */
+static bool is_analysis(OrderMethod method) {
+        return rows[method].kind == JOB_ANALYSIS && method != ORDER_JOIN;
+}
+
 Order *order_new(OrderMethod method) {
         Order *order = calloc(1, sizeof(*order));
 
@@ -36,7 +43,7 @@ Order *order_new(OrderMethod method) {
                 return NULL;
         order->method = method;
         order->kind = rows[method].kind;
-        if (rows[method].kind == JOB_ANALYSIS)
+        if (is_analysis(method))
                 view_init(&order->analysis.view);
         return order;
 }
@@ -46,7 +53,7 @@ int order_pack(const Order *order, Buffer *buffer) {
         size_t n = rows[order->method].n_bytes;
 
         /* Only those texts of an analysis are sent that there are. */
-        if (rows[order->method].kind == JOB_ANALYSIS)
+        if (is_analysis(order->method))
                 n -= ORDER_TEXTS_BYTES - order->analysis.n_texts;
         buffer_append(buffer, &head, sizeof(head));
         return buffer_append(buffer, &order->capture, n);
@@ -72,14 +79,14 @@ int order_unpack(Span body, JobKind kind, size_t n_fds, Order **ret) {
         order->more = head.more;
         memcpy(&order->capture, body.bytes + sizeof(head), n);
         analysis = &order->analysis;
-        if (kind == JOB_ANALYSIS && analysis->n_texts > ORDER_TEXTS_BYTES)
+        if (is_analysis(order->method) && analysis->n_texts > ORDER_TEXTS_BYTES)
                 return -EBADMSG;
         n_expected = rows[order->method].n_bytes;
-        if (kind == JOB_ANALYSIS)
+        if (is_analysis(order->method))
                 n_expected -= ORDER_TEXTS_BYTES - analysis->n_texts;
         if (n != n_expected)
                 return -EBADMSG;
-        if (kind == JOB_ANALYSIS) {
+        if (is_analysis(order->method)) {
                 /* A member that says where something else lies has to stay within its bounds. */
                 n_subjects = analysis->n[0] + analysis->n[1];
                 if (analysis->n[0] > LIMIT_SNAPSHOTS_PER_CALL ||
@@ -120,11 +127,15 @@ typedef struct AnalysisFields {
         json_object *sides[2]; /* one reference, or an array of them */
         json_object *view;
         double alpha;
+        OptionalU64 limit;
+        json_object *places;
         const char *format;
         OptionalU64 output;
 } AnalysisFields;
 
 #define DEFAULT_ALPHA 0.05
+
+static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
 
 #define SIDE(key, type, i)                                                            \
         {                                                                             \
@@ -166,6 +177,15 @@ static const struct Call {
             SIDE("after", OBJECTS, 1),
             VIEW,
             { "alpha", PARAMETER_REAL, false, offsetof(AnalysisFields, alpha) } } },
+        { PROFILER_INTERFACE ".Stacks",
+          ORDER_STACKS,
+          true,
+          false,
+          1,
+          3,
+          { SIDE("recording", OBJECT, 0),
+            { "limit", PARAMETER_OPTIONAL_U64, false, offsetof(AnalysisFields, limit) },
+            { "places", PARAMETER_TEXTS, false, offsetof(AnalysisFields, places) } } },
         { PROFILER_INTERFACE ".Info",
           ORDER_INFO,
           false,
@@ -309,7 +329,17 @@ int order_decode(const OrderDoor *door, json_object *parameters, Order *order) {
                 if (r != 0)
                         return r;
         }
+        for (size_t i = 0; fields.places && i < json_object_array_length(fields.places); i++) {
+                const char *text =
+                        json_object_get_string(json_object_array_get_idx(fields.places, i));
+                unsigned place = name_find(span_of(text), places, _RECORD_PLACE_MAX);
+
+                if (place == _RECORD_PLACE_MAX)
+                        return refuse_parameter(door, "places", "There is no such place.");
+                analysis->places |= UINT64_C(1) << place;
+        }
         analysis->alpha = fields.alpha;
+        analysis->limit = fields.limit.is_set ? fields.limit.value : 0;
         r = view_decode(fields.view, &analysis->view, complaint);
         if (r == VIEW_E_INVALID)
                 return refuse_parameter(door, "view", complaint);
@@ -344,8 +374,8 @@ bool objects_result_unpack(Span body, ObjectsResult *ret) {
         if (body.n != sizeof(*ret))
                 return false;
         memcpy(ret, body.bytes, sizeof(*ret));
-        if (ret->n > _TASK_OBJECT_MAX || !memchr(ret->reason, '\0', sizeof(ret->reason)) ||
-            !utf8_is_valid(span_of(ret->reason)))
+        if (ret->n > _TASK_OBJECT_MAX || ret->n_clocks > LIMIT_CLOCKS ||
+            !memchr(ret->reason, '\0', sizeof(ret->reason)) || !utf8_is_valid(span_of(ret->reason)))
                 return false;
         for (uint32_t i = 0; i < ret->n; i++)
                 if (ret->objects[i] >= _TASK_OBJECT_MAX)

@@ -47,12 +47,16 @@
         O(INFO,          ANALYSIS,    analysis)                                                    \
         O(TELL_SOURCES,  ANALYSIS,    analysis)  /* what a probe tells, of a snapshot */           \
         O(VERIFY,        ANALYSIS,    analysis)                                                    \
+        O(STACKS,        ANALYSIS,    analysis)  /* of a recording */                              \
         O(CONVERT,       ANALYSIS,    analysis)  /* a snapshot into another format */              \
         O(IMPORT,        ANALYSIS,    analysis)  /* a verified copy of a file from outside */      \
         O(LOAD,          LOAD,        load)      /* BPF programs into the kernel */                \
         O(FOLD,          FOLD,        fold)      /* rows of the ledger into a file */              \
         O(LISTEN,        LISTEN,      listen)    /* to exits, for as long as the daemon runs */    \
         O(FILES,         FILES,       files)     /* answer questions about files of others */      \
+        O(RECORD,        RECORD,      record)    /* take samples until it is told to stop */       \
+        O(UNWIND,        UNWIND,      unwind)    /* make stacks of these */                        \
+        O(JOIN,          ANALYSIS,    join)      /* what was recorded into one file */             \
         O(MEMORY,        MEMORY,      memory)    /* likewise, about memory of others */
 // clang-format on
 
@@ -127,9 +131,11 @@ typedef enum OrderFormat { ORDER_FORMAT_KTSTR, ORDER_FORMAT_NDJSON, _ORDER_FORMA
 
 typedef struct AnalysisOrder {
         View view;
-        double alpha;   /* of sets */
-        unsigned n[2];  /* subjects on each side; what has no sides has one */
-        OrderFd output; /* of Convert and Import */
+        double alpha;    /* of sets */
+        uint64_t limit;  /* of stacks; 0: all */
+        uint64_t places; /* of stacks, a bit for each RecordPlace; 0: all */
+        unsigned n[2];   /* subjects on each side; what has no sides has one */
+        OrderFd output;  /* of Convert and Import */
         OrderFormat format;
         OrderName name; /* of what is imported, as below */
         uid_t uid;
@@ -140,6 +146,7 @@ typedef struct AnalysisOrder {
 
 typedef struct LoadOrder {
         bool ledger, waits; /* what keeps the ledger of exits, what counts waits */
+        OrderFd clock;      /* a program that was loaded before: only clocks for it are opened */
 } LoadOrder;
 
 typedef struct FoldOrder {
@@ -150,6 +157,30 @@ typedef struct FoldOrder {
 typedef struct ListenOrder {
         OrderFd own; /* a file that tells who calls; none: nobody does */
 } ListenOrder;
+
+typedef struct RecordOrder {
+        OrderFd output; /* where the document is written */
+        OrderFd tasks[_TASK_OBJECT_MAX];
+        uint32_t n_clocks;
+        OrderFd clocks[LIMIT_CLOCKS];
+        bool waiting, running; /* what is sampled */
+        bool frames;           /* of the kernel */
+        uint32_t stack_bytes;  /* of user mode; 0: no such stacks */
+        uint64_t period_ns, max_samples;
+        uint64_t limit_ns, limit_bytes; /* it ends by itself then */
+} RecordOrder;
+
+typedef struct UnwindOrder {
+        OrderFd socket;
+} UnwindOrder;
+
+/* The snapshots of both ends, and the document between them. */
+typedef struct JoinOrder {
+        OrderFd begin, end, recording, output;
+        OrderName name;
+        bool tagged;
+        uid_t uid;
+} JoinOrder;
 
 typedef struct FilesOrder {
         OrderFd socket;
@@ -182,6 +213,9 @@ typedef struct Order {
                 FoldOrder fold;
                 ListenOrder listen;
                 FilesOrder files;
+                RecordOrder record;
+                UnwindOrder unwind;
+                JoinOrder join;
                 MemoryOrder memory;
         };
 } Order;
@@ -245,6 +279,7 @@ _must_check_ int order_set_format(const OrderDoor *door, const char *name, Analy
 /* A job of ORDER_LOAD or ORDER_FOLD made these: its descriptors are of them, in this order. */
 typedef struct ObjectsResult {
         uint32_t n;
+        uint32_t n_clocks; /* behind these */
         uint32_t objects[_TASK_OBJECT_MAX];
         char reason[ORDER_REASON_BYTES]; /* why not all of it is there; "" */
 } ObjectsResult;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "config/quantity.h"
+#include "base/quantity.h"
 
 enum {
         OPTION_SPOOL = 256,

@@ -171,7 +171,8 @@ static void on_hangup(Connection *connection, void *userdata) {
         Request *request = connection->call_data;
 
         log_debug("uid %u hung up during %s", (unsigned) request->uid, request->method->name);
-        if (!request->job || !request->stage->outlives_caller || request->is_stopping) {
+        if (!request->is_kept &&
+            (!request->job || !request->stage->outlives_caller || request->is_stopping)) {
                 (void) request_free(request);
                 return;
         }
@@ -179,8 +180,9 @@ static void on_hangup(Connection *connection, void *userdata) {
         request->more = false;
         /* It may have waited for the caller to read. */
         queue_wake(&request->entry);
-        job_resume(request->job);
-        request_settle(request, stop(request));
+        if (request->job)
+                job_resume(request->job);
+        request_settle(request, request->is_kept ? 0 : stop(request));
 }
 
 static void on_stop(Connection *connection, void *userdata) {

@@ -55,7 +55,7 @@ int read_exactly(int fd, void *bytes, size_t n, uint64_t offset, SnapshotFault *
         return SNAPSHOT_FILE_E_DAMAGED;
 }
 
-int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
+int trailer_find(int fd, FileRange range, FileTrailer *ret, SnapshotFault *ret_fault) {
         uint32_t front[FRONT_BYTES / sizeof(uint32_t)], n_json;
         uint64_t file_bytes, start;
         char back[BACK_BYTES];
@@ -81,10 +81,19 @@ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
                           file_bytes, LIMIT_FILE_BYTES);
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
-        *ret = (FileTrailer){ .file_bytes = file_bytes, .body_bytes = file_bytes };
+        if (range.end == 0)
+                range.end = file_bytes;
+        if (range.end > file_bytes || range.begin >= range.end) {
+                fault_set(ret_fault, FAULT_NOWHERE, "a part of the recording is not in the file");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        file_bytes = range.end - range.begin;
+        *ret = (FileTrailer){ .begin = range.begin,
+                              .file_bytes = file_bytes,
+                              .body_end = range.end };
         if (file_bytes < BACK_BYTES)
                 return SNAPSHOT_FILE_E_NO_HEAD;
-        r = read_exactly(fd, back, sizeof(back), file_bytes - BACK_BYTES, ret_fault);
+        r = read_exactly(fd, back, sizeof(back), range.end - BACK_BYTES, ret_fault);
         if (r != 0)
                 return r;
         if (memcmp(back + BACK_BYTES - sizeof(magic), magic, sizeof(magic)) != 0)
@@ -94,11 +103,11 @@ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
         n_json = le32toh(n_json);
         if (n_json == 0 || n_json > HEAD_MAX_BYTES ||
             file_bytes < FRONT_BYTES + n_json + BACK_BYTES) {
-                fault_set(ret_fault, file_bytes - sizeof(magic) - LENGTH_BYTES,
+                fault_set(ret_fault, range.end - sizeof(magic) - LENGTH_BYTES,
                           "the head cannot be %" PRIu32 " bytes long", n_json);
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
-        start = file_bytes - BACK_BYTES - n_json - FRONT_BYTES;
+        start = range.end - BACK_BYTES - n_json - FRONT_BYTES;
         r = read_exactly(fd, front, sizeof(front), start, ret_fault);
         if (r != 0)
                 return r;
@@ -106,10 +115,10 @@ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault) {
                 fault_set(ret_fault, start, "the frame of the head is damaged");
                 return SNAPSHOT_FILE_E_DAMAGED;
         }
-        ret->body_bytes = start;
+        ret->body_end = start;
         ret->json_offset = start + FRONT_BYTES;
         ret->n_json = n_json;
-        ret->digest_offset = file_bytes - BACK_BYTES;
+        ret->digest_offset = range.end - BACK_BYTES;
         return 0;
 }
 

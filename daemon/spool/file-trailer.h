@@ -20,9 +20,16 @@
 #define TRAILER_DIGEST_BYTES 16
 #define TRAILER_FRAME_MAGIC 0x184D2A5Cu
 
+/* A part of a file that is a snapshot file itself; zeroed: all of it. */
+typedef struct FileRange {
+        uint64_t begin, end;
+} FileRange;
+
+/* All places are in the whole file. */
 typedef struct FileTrailer {
-        uint64_t file_bytes;
-        uint64_t body_bytes; /* before the trailer; the whole file when there is none */
+        uint64_t begin;      /* of the range */
+        uint64_t file_bytes; /* its length */
+        uint64_t body_end;   /* where the trailer begins; the end of the range when there is none */
         uint64_t digest_offset;
         uint64_t json_offset;
         size_t n_json;
@@ -46,7 +53,7 @@ _must_check_ int read_exactly(int fd, void *bytes, size_t n, uint64_t offset,
  * Finds the trailer of @fd by its last bytes. SNAPSHOT_FILE_E_NO_HEAD (*ret has the sizes),
  * SNAPSHOT_FILE_E_DAMAGED.
  */
-_must_check_ int trailer_find(int fd, FileTrailer *ret, SnapshotFault *ret_fault);
+_must_check_ int trailer_find(int fd, FileRange range, FileTrailer *ret, SnapshotFault *ret_fault);
 /* The head within, with its size_bytes. SNAPSHOT_FILE_E_DAMAGED. */
 _must_check_ int trailer_read_head(int fd, const FileTrailer *trailer, Head *ret,
                                    SnapshotFault *ret_fault);

@@ -127,8 +127,8 @@ int snapshot_file_writer_finish(SnapshotFileWriter *writer, Head *head, uint64_t
 /* reading */
 
 /*
- * Frames follow each other in [0, body_bytes). @n_document never passes @max_document by more than
- * the byte that shows there is more, however much a frame would expand to.
+ * Frames follow each other in [begin, body_end). @n_document never passes @max_document by more
+ * than the byte that shows there is more, however much a frame would expand to.
  */
 struct SnapshotFileReader {
         int fd; /* borrowed */
@@ -138,8 +138,8 @@ struct SnapshotFileReader {
         ZSTD_DCtx *zstd;
         char *space; /* compressed bytes: [n_used, n_filled) are still to be read */
         size_t n_space, n_used, n_filled;
-        uint64_t n_read; /* of the file */
-        uint64_t body_bytes;
+        uint64_t begin, n_read; /* where in the file it begins, and has come to */
+        uint64_t body_end;
         uint64_t n_document, max_document;
         SnapshotFault fault;
 };
@@ -161,7 +161,7 @@ int snapshot_file_read_head(int fd, Head *ret, SnapshotFault *ret_fault) {
         FileTrailer trailer;
         int r;
 
-        r = trailer_find(fd, &trailer, ret_fault);
+        r = trailer_find(fd, (FileRange){}, &trailer, ret_fault);
         if (r == SNAPSHOT_FILE_E_NO_HEAD)
                 fault_set(ret_fault, FAULT_NOWHERE, "the head is missing");
         if (r != 0)
@@ -169,15 +169,60 @@ int snapshot_file_read_head(int fd, Head *ret, SnapshotFault *ret_fault) {
         return trailer_read_head(fd, &trailer, ret, ret_fault);
 }
 
-int snapshot_file_reader_new(int fd, SnapshotFileReader **ret, Head *ret_head,
+/* Finds the part of a recording. The whole of a snapshot is its end, and its begin is none. */
+static int find_part(int fd, SnapshotPart part, FileRange *ret, SnapshotFault *ret_fault) {
+        _cleanup_(head_done) Head head = {};
+        FileTrailer trailer;
+        int r;
+
+        *ret = (FileRange){};
+        if (part == SNAPSHOT_PART_WHOLE)
+                return 0;
+        r = trailer_find(fd, (FileRange){}, &trailer, ret_fault);
+        if (r == 0)
+                r = trailer_read_head(fd, &trailer, &head, ret_fault);
+        if (r == SNAPSHOT_FILE_E_NO_HEAD) {
+                fault_set(ret_fault, FAULT_NOWHERE, "the head is missing");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        if (r != 0)
+                return r;
+        if (!head.is_recording || head.begin_bytes == 0 || head.end_bytes == 0 ||
+            head.begin_bytes >= trailer.body_end ||
+            head.end_bytes >= trailer.body_end - head.begin_bytes) {
+                fault_set(ret_fault, FAULT_NOWHERE, "it does not have the parts of a recording");
+                return SNAPSHOT_FILE_E_DAMAGED;
+        }
+        switch (part) {
+        case SNAPSHOT_PART_WHOLE:
+        case SNAPSHOT_PART_BEGIN:
+                ret->end = head.begin_bytes;
+                break;
+        case SNAPSHOT_PART_END:
+                ret->begin = head.begin_bytes;
+                ret->end = head.begin_bytes + head.end_bytes;
+                break;
+        case SNAPSHOT_PART_RECORDING:
+                ret->begin = head.begin_bytes + head.end_bytes;
+                ret->end = trailer.body_end;
+                break;
+        }
+        return 0;
+}
+
+int snapshot_file_reader_new(int fd, SnapshotPart part, SnapshotFileReader **ret, Head *ret_head,
                              SnapshotFault *ret_fault) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *reader = NULL;
         _cleanup_(head_done) Head head = {};
         FileTrailer trailer;
+        FileRange range;
         bool has_head;
         int r;
 
-        r = trailer_find(fd, &trailer, ret_fault);
+        r = find_part(fd, part, &range, ret_fault);
+        if (r != 0)
+                return r;
+        r = trailer_find(fd, range, &trailer, ret_fault);
         has_head = r == 0;
         if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
                 return r;
@@ -193,7 +238,10 @@ int snapshot_file_reader_new(int fd, SnapshotFileReader **ret, Head *ret_head,
         reader = malloc(sizeof(*reader));
         if (!reader)
                 return -ENOMEM;
-        *reader = (SnapshotFileReader){ .fd = fd, .body_bytes = trailer.body_bytes };
+        *reader = (SnapshotFileReader){ .fd = fd,
+                                        .begin = trailer.begin,
+                                        .n_read = trailer.begin,
+                                        .body_end = trailer.body_end };
         reader->zstd = ZSTD_createDCtx();
         reader->n_space = ZSTD_DStreamInSize();
         reader->space = malloc(reader->n_space);
@@ -274,7 +322,7 @@ int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *re
                         memmove(reader->space, reader->space + reader->n_used, n_left);
                         reader->n_filled = n_left;
                         reader->n_used = 0;
-                        n_more = (size_t) MIN_OF(reader->body_bytes - reader->n_read,
+                        n_more = (size_t) MIN_OF(reader->body_end - reader->n_read,
                                                  (uint64_t) (reader->n_space - n_left));
                         r = file_read_at(reader->fd, reader->space + n_left, n_more, reader->n_read,
                                          &n_read);
@@ -301,7 +349,7 @@ int snapshot_file_refill(void *userdata, char *space, size_t n_space, size_t *re
                  * limit.
                  */
                 if (!reader->in_frame) {
-                        bool is_first = file_position(reader) == 0;
+                        bool is_first = file_position(reader) == reader->begin;
 
                         if (n_left < FRAME_MAGIC_BYTES)
                                 return damaged(reader,
@@ -360,7 +408,7 @@ int snapshot_file_check_digest(int fd, SnapshotFault *ret_fault) {
         FileTrailer trailer;
         int r;
 
-        r = trailer_find(fd, &trailer, ret_fault);
+        r = trailer_find(fd, (FileRange){}, &trailer, ret_fault);
         if (r != 0)
                 return r;
         r = hash_new(&hash);
@@ -380,7 +428,7 @@ int snapshot_file_rehead(int from, int to, Head *head, uint64_t *ret_bytes,
         uint64_t n_bytes;
         int r;
 
-        r = trailer_find(from, &trailer, ret_fault);
+        r = trailer_find(from, (FileRange){}, &trailer, ret_fault);
         if (r != 0)
                 return r;
         r = trailer_read_head(from, &trailer, &origin, ret_fault);
@@ -396,26 +444,59 @@ int snapshot_file_rehead(int from, int to, Head *head, uint64_t *ret_bytes,
         r = hash_new(&read);
         if (r < 0)
                 return r;
-        r = hash_range(from, 0, trailer.body_bytes, hash, to, ret_fault);
+        r = hash_range(from, 0, trailer.body_end, hash, to, ret_fault);
         if (r != 0)
                 return r;
         XXH3_copyState(read, hash);
-        r = hash_range(from, trailer.body_bytes, trailer.digest_offset, read, -EBADF, ret_fault);
+        r = hash_range(from, trailer.body_end, trailer.digest_offset, read, -EBADF, ret_fault);
         if (r == 0)
                 r = trailer_check_digest(from, &trailer, read, ret_fault);
         if (r != 0)
                 return r;
 
         /* These members describe the body, which is copied unchanged. */
+        head->is_recording = origin.is_recording;
+        head->has_parts = origin.has_parts;
+        head->begin_bytes = origin.begin_bytes;
+        head->end_bytes = origin.end_bytes;
         head->format_version = origin.format_version;
         head->has_document_bytes = origin.has_document_bytes;
         head->document_bytes = origin.document_bytes;
-        n_bytes = trailer.body_bytes;
+        n_bytes = trailer.body_end;
         r = trailer_append(to, hash, head, &n_bytes);
         if (r < 0)
                 return r;
         *ret_bytes = n_bytes;
         return 0;
+}
+
+int snapshot_file_join(const int parts[static SNAPSHOT_RECORDING_PARTS], int to, Head *head,
+                       uint64_t *ret_bytes, SnapshotFault *ret_fault) {
+        _cleanup_(hash_freep) Hash hash = NULL;
+        uint64_t sizes[SNAPSHOT_RECORDING_PARTS], n_bytes = 0;
+        int r = hash_new(&hash);
+
+        for (size_t i = 0; i < SNAPSHOT_RECORDING_PARTS && r == 0; i++) {
+                FileTrailer trailer = {};
+
+                r = snapshot_file_check_digest(parts[i], ret_fault);
+                if (r == 0)
+                        r = trailer_find(parts[i], (FileRange){}, &trailer, ret_fault);
+                if (r != 0)
+                        break;
+                sizes[i] = trailer.file_bytes;
+                n_bytes += sizes[i];
+                r = hash_range(parts[i], 0, sizes[i], hash, to, ret_fault);
+        }
+        if (r != 0)
+                return r;
+        head->is_recording = head->has_parts = true;
+        head->begin_bytes = sizes[0];
+        head->end_bytes = sizes[1];
+        r = trailer_append(to, hash, head, &n_bytes);
+        if (r == 0)
+                *ret_bytes = n_bytes;
+        return r;
 }
 
 /* checking */
@@ -565,21 +646,21 @@ static int run_document(SnapshotFileReader *file, SnapshotReader *document,
         return err_fold(r);
 }
 
-int snapshot_file_visit(int fd, const SnapshotVisitor *visitor, void *userdata,
+int snapshot_file_visit(int fd, SnapshotPart part, const SnapshotVisitor *visitor, void *userdata,
                         SnapshotFault *ret_fault) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
         _cleanup_(snapshot_reader_freep) SnapshotReader *document = NULL;
         _cleanup_(head_done) Head head = {};
         int r;
 
-        r = snapshot_file_reader_new(fd, &file, &head, ret_fault);
+        r = snapshot_file_reader_new(fd, part, &file, &head, ret_fault);
         if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
                 return r;
         r = snapshot_reader_new(snapshot_file_refill, file, 0, &document);
         return r < 0 ? r : run_document(file, document, visitor, userdata, ret_fault);
 }
 
-int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault) {
+int snapshot_file_verify(int fd, SnapshotPart part, Head *ret, SnapshotFault *ret_fault) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
         _cleanup_(snapshot_reader_freep) SnapshotReader *document = NULL;
         _cleanup_(head_done) Head head = {};
@@ -587,7 +668,7 @@ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault) {
         bool has_head;
         int r;
 
-        r = snapshot_file_reader_new(fd, &file, &head, ret_fault);
+        r = snapshot_file_reader_new(fd, part, &file, &head, ret_fault);
         has_head = r == SNAPSHOT_FILE_OK;
         if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
                 return r;

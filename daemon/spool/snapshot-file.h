@@ -42,6 +42,17 @@ _must_check_ int snapshot_file_writer_write(void *writer, const char *bytes, siz
 _must_check_ int snapshot_file_writer_finish(SnapshotFileWriter *writer, Head *head,
                                              uint64_t *ret_bytes);
 
+/*
+ * A recording is several of these, one behind the other, and a trailer behind them all: the
+ * snapshots of both ends and what was recorded between.
+ */
+typedef enum SnapshotPart {
+        SNAPSHOT_PART_WHOLE, /* of a snapshot */
+        SNAPSHOT_PART_BEGIN,
+        SNAPSHOT_PART_END,
+        SNAPSHOT_PART_RECORDING,
+} SnapshotPart;
+
 /* reading */
 
 /*
@@ -58,8 +69,8 @@ typedef struct SnapshotVisitor SnapshotVisitor; /* snapshot/snapshot-reader.h */
  * it). *ret_head: SNAPSHOT_FILE_OK with the head; SNAPSHOT_FILE_E_NO_HEAD also gives a reader,
  * *ret_head then has format version 0 and only size_bytes.
  */
-_must_check_ int snapshot_file_reader_new(int fd, SnapshotFileReader **ret, Head *ret_head,
-                                          SnapshotFault *ret_fault);
+_must_check_ int snapshot_file_reader_new(int fd, SnapshotPart part, SnapshotFileReader **ret,
+                                          Head *ret_head, SnapshotFault *ret_fault);
 SnapshotFileReader *snapshot_file_reader_free(SnapshotFileReader *reader);
 DEFINE_CLEANUP(SnapshotFileReader *, snapshot_file_reader_free);
 /*
@@ -79,14 +90,23 @@ _must_check_ int snapshot_file_check_digest(int fd, SnapshotFault *ret_fault);
  * the head. 0, SNAPSHOT_FILE_E_DAMAGED, or a negative errno of reading. *ret is the head, filled
  * from the document for version 0; call head_done() on it after 0.
  */
-_must_check_ int snapshot_file_verify(int fd, Head *ret, SnapshotFault *ret_fault);
+_must_check_ int snapshot_file_verify(int fd, SnapshotPart part, Head *ret,
+                                      SnapshotFault *ret_fault);
 /*
  * Reads the document once and gives its parts to @visitor; the digest is not checked. 0,
  * SNAPSHOT_FILE_E_DAMAGED, or a negative errno: of reading, or of the visitor.
  */
-_must_check_ int snapshot_file_visit(int fd, const SnapshotVisitor *visitor, void *userdata,
-                                     SnapshotFault *ret_fault);
+_must_check_ int snapshot_file_visit(int fd, SnapshotPart part, const SnapshotVisitor *visitor,
+                                     void *userdata, SnapshotFault *ret_fault);
 
 /* Copies the body of @from verbatim to the empty @to and ends it with @head (import, rename). */
 _must_check_ int snapshot_file_rehead(int from, int to, Head *head, uint64_t *ret_bytes,
                                       SnapshotFault *ret_fault);
+
+/*
+ * Puts the whole files of @parts, in the order of SnapshotPart from SNAPSHOT_PART_BEGIN on, into
+ * the empty @to, and ends it with @head, whose parts it sets. Each is checked by its digest.
+ */
+#define SNAPSHOT_RECORDING_PARTS 3
+_must_check_ int snapshot_file_join(const int parts[static SNAPSHOT_RECORDING_PARTS], int to,
+                                    Head *head, uint64_t *ret_bytes, SnapshotFault *ret_fault);

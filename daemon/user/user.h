@@ -23,6 +23,7 @@
 /* The queues of requests: for jobs that add to the spool, that read, that change what is there. */
 typedef enum QueueKind {
         QUEUE_ADDING,
+        QUEUE_RECORDING, /* one, beside what is added */
         QUEUE_READING,
         QUEUE_CHANGING,
         QUEUE_SURVEYING, /* the spool, for the index: our own requests only */

@@ -146,7 +146,7 @@ static int convert_ndjson(Conversion *conversion) {
         if (r != 0 || subject->head.ledger_id[0] == '\0')
                 return r;
         /* Passes of a subject are of the living. */
-        r = snapshot_file_visit(subject->fd, &exited, conversion, &subject->fault);
+        r = snapshot_file_visit(subject->fd, subject->part, &exited, conversion, &subject->fault);
         return work_read_result(conversion->work, subject,
                                 r == SNAPSHOT_FILE_E_DAMAGED ? SUBJECT_E_UNREADABLE : r);
 }
@@ -170,6 +170,9 @@ int work_convert(Work *work) {
         if (order->format >= _ORDER_FORMAT_MAX)
                 return -EINVAL;
         r = work_open_subject(work, &order->subjects[0].from, &conversion.subject);
+        if (r == 0 && conversion.subject.head.is_recording)
+                return work_refuse_parameter(work, "format",
+                                             "This is a recording: it has no such form.");
         if (r == 0)
                 r = output_new(output, formats[order->format].form, &conversion.output);
         if (r != 0)

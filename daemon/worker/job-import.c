@@ -86,7 +86,7 @@ static int import_answer(Work *work, int output) {
         SnapshotFault fault = {};
         int r;
 
-        r = snapshot_file_verify(output, &head, &fault);
+        r = work_verify_file(output, &head, &fault);
         return r == 0 ? answer_texts(&work->answer, NULL, 0) : import_refuse(work, r, &fault);
 }
 

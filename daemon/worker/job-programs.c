@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "kernel/bpf/clock-event.h"
 #include "kernel/bpf/ledger.h"
 #include "kernel/bpf/task-program.h"
 
@@ -14,9 +17,10 @@
 /*
  * Answers with kernel objects, and with @reason why there are not more, unless that is "".
  */
-static int answer_objects(Work *work, const TaskObjects *objects, const char *reason) {
-        ObjectsResult result = {};
-        int fds[_TASK_OBJECT_MAX];
+static int answer_objects(Work *work, const TaskObjects *objects, const int *clocks,
+                          size_t n_clocks, const char *reason) {
+        ObjectsResult result = { .n_clocks = (uint32_t) n_clocks };
+        int fds[_TASK_OBJECT_MAX + LIMIT_CLOCKS];
 
         for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++) {
                 if (objects->fds[i] < 0)
@@ -24,21 +28,36 @@ static int answer_objects(Work *work, const TaskObjects *objects, const char *re
                 fds[result.n] = objects->fds[i];
                 result.objects[result.n++] = i;
         }
+        if (n_clocks > 0)
+                memcpy(fds + result.n, clocks, n_clocks * sizeof(*fds));
         (void) snprintf(result.reason, sizeof(result.reason), "%s", reason);
         return answer_packet(&work->answer, PACKET_RESULT,
-                             (Span){ (const char *) &result, sizeof(result) }, fds, result.n);
+                             (Span){ (const char *) &result, sizeof(result) }, fds,
+                             result.n + n_clocks);
 }
 
+/* Programs that were loaded by an earlier process need new clocks: nothing keeps those. */
 int work_load(Work *work) {
         const TaskProgramOptions options = { .ledger = work->order->load.ledger,
                                              .waits = work->order->load.waits };
         _cleanup_(task_objects_done) TaskObjects objects;
-        char reason[TASK_PROGRAM_REASON_BYTES];
-        int r;
+        _cleanup_(fd_closep) int clock = work_take_fd(work, work->order->load.clock);
+        char reason[TASK_PROGRAM_REASON_BYTES] = "";
+        int clocks[LIMIT_CLOCKS], program, r = 0;
+        size_t n_clocks = 0;
 
         objects = TASK_OBJECTS_NONE;
-        r = task_program_load(&options, &objects, reason);
-        return r < 0 ? r : answer_objects(work, &objects, reason);
+        if (clock < 0)
+                r = task_program_load(&options, &objects, reason);
+        program = clock >= 0 ? clock : objects.fds[TASK_OBJECT_CLOCK];
+        /* Without them running time has no stacks: a recording says so. */
+        if (r >= 0 && program >= 0)
+                (void) !clock_events_open(program, clocks, LIMIT_CLOCKS, &n_clocks);
+        if (r >= 0)
+                r = answer_objects(work, &objects, clocks, n_clocks, reason);
+        while (n_clocks > 0)
+                (void) close(clocks[--n_clocks]);
+        return r;
 }
 
 /* Answers with the file that takes the place of the earlier one, or with none. */
@@ -60,5 +79,5 @@ int work_fold(Work *work) {
                 r = -ENOENT;
         if (r == 0)
                 r = ledger_fold(ledger, &options, &made.fds[TASK_OBJECT_FOLDED]);
-        return r < 0 ? r : answer_objects(work, &made, "");
+        return r < 0 ? r : answer_objects(work, &made, NULL, 0, "");
 }

@@ -59,18 +59,19 @@ static int open_sets(SetAnalysis *sets) {
                                                      "a set needs at least one snapshot");
         for (unsigned i = 0; i < order->n[0] + order->n[1] && r == 0; i++) {
                 const OrderSubject *subject = &order->subjects[i];
-                bool is_interval = subject->to.fd > 0; /* its end stands for it */
                 Side side = i < order->n[0] ? SIDE_BEFORE : SIDE_AFTER;
-                Subject *end, *begin = NULL;
+                bool is_interval; /* its end stands for it */
+                SetSubject *member;
 
-                r = set_subjects_add(&sets->subjects, side, &end, is_interval ? &begin : NULL);
+                r = set_subjects_add(&sets->subjects, side, &member);
                 if (r == 0)
-                        r = work_open_subject(sets->work, &subject->from,
-                                              is_interval ? begin : end);
+                        r = view_subjects_open_one(sets->work, subject, member->begin,
+                                                   member->subject, &is_interval);
                 if (r == 0 && is_interval)
-                        r = work_open_subject(sets->work, &subject->to, end);
-                if (r == 0 && is_interval)
-                        r = view_subjects_check_interval(sets->work, begin, end);
+                        r = view_subjects_check_interval(sets->work, member->begin,
+                                                         member->subject);
+                else if (r == 0)
+                        set_subject_is_snapshot(member);
         }
         if (r != 0)
                 return r;

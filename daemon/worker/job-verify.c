@@ -4,7 +4,50 @@
 #include <errno.h>
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "record/recording-document.h"
 #include "wire/limits.h"
+
+/* Every part of a recording is a file of its own. */
+static int verify_parts(int fd, SnapshotFault *ret_fault) {
+        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
+        _cleanup_(recording_document_done) RecordingDocument recording = {};
+        _cleanup_(head_done) Head head = {};
+        char complaint[DOCUMENT_COMPLAINT_BYTES];
+        uint64_t offset;
+        int r = snapshot_file_check_digest(fd, ret_fault);
+
+        for (SnapshotPart part = SNAPSHOT_PART_BEGIN; r == 0 && part < SNAPSHOT_PART_RECORDING;
+             part++) {
+                _cleanup_(head_done) Head end = {};
+
+                r = snapshot_file_verify(fd, part, &end, ret_fault);
+        }
+        if (r == 0)
+                r = snapshot_file_reader_new(fd, SNAPSHOT_PART_RECORDING, &file, &head, ret_fault);
+        if (r != 0)
+                return r;
+        r = recording_document_read(snapshot_file_refill, file, head.document_bytes, &recording,
+                                    &offset, complaint);
+        if (r == -EBADMSG && snapshot_file_reader_fault(file)->text[0] != '\0')
+                *ret_fault = *snapshot_file_reader_fault(file);
+        else if (r == JSON_E_MALFORMED) {
+                fault_set(ret_fault, offset, "%s", complaint);
+                ret_fault->in_document = true;
+        } else
+                return err_fold(r);
+        return SNAPSHOT_FILE_E_DAMAGED;
+}
+
+int work_verify_file(int fd, Head *ret, SnapshotFault *ret_fault) {
+        int r = snapshot_file_read_head(fd, ret, ret_fault);
+
+        if (r == 0 && ret->is_recording)
+                return verify_parts(fd, ret_fault);
+        head_done(ret);
+        *ret = (Head){};
+        *ret_fault = (SnapshotFault){};
+        return snapshot_file_verify(fd, SNAPSHOT_PART_WHOLE, ret, ret_fault);
+}
 
 /* Writes one VerifyResult. */
 static int verify_write(Work *work, JsonWriter *writer, const OrderFile *file) {
@@ -15,7 +58,7 @@ static int verify_write(Work *work, JsonWriter *writer, const OrderFile *file) {
         char reason[FAULT_REASON_BYTES];
         int r;
 
-        r = snapshot_file_verify(fd, &head, &fault);
+        r = work_verify_file(fd, &head, &fault);
         if (r == -ENOMEM)
                 return r;
         if (r < 0)
@@ -90,11 +133,13 @@ static int info_read(Work *work, Subject *subject, InfoLedger *ret) {
         int r;
 
         r = work_open_subject(work, &work->order->analysis.subjects[0].from, subject);
+        if (r == 0 && subject->head.is_recording)
+                subject->part = SNAPSHOT_PART_END; /* under the head of the whole */
         if (r == 0)
                 r = work_pass_subject(work, subject, &nothing, NULL);
         if (r != 0 || subject->head.ledger_id[0] == '\0')
                 return r;
-        r = snapshot_file_visit(subject->fd, &ledger, ret, &subject->fault);
+        r = snapshot_file_visit(subject->fd, subject->part, &ledger, ret, &subject->fault);
         if (r == -ECANCELED && ret->is_known)
                 return 0;
         return work_read_result(work, subject,

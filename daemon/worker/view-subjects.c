@@ -78,7 +78,7 @@ static int choose_kind(Work *work, ViewSubjects *subjects) {
                 subjects->kind = VIEW_KIND_STATE;
         else if (subjects->n > SIDES)
                 subjects->kind = VIEW_KIND_INTERVALS;
-        else if (work->order->analysis.subjects[0].to.fd > 0)
+        else if (subjects->is_interval)
                 subjects->kind = VIEW_KIND_INTERVAL;
         else
                 subjects->kind = subjects->has_elapsed && !view->totals ? VIEW_KIND_INTERVAL
@@ -112,26 +112,47 @@ static int choose_kind(Work *work, ViewSubjects *subjects) {
         return 0;
 }
 
+int view_subjects_open_one(Work *work, const OrderSubject *order, Subject *ret_from,
+                           Subject *ret_to, bool *ret_is_interval) {
+        int r = work_open_subject(work, &order->from, ret_from);
+
+        *ret_is_interval = order->to.fd > 0;
+        if (r != 0)
+                return r;
+        if (!ret_from->head.is_recording)
+                return order->to.fd > 0 ? work_open_subject(work, &order->to, ret_to) : 0;
+        if (order->to.fd > 0)
+                return work_refuse_parameter(
+                        work, "to", "a recording is an interval itself, and no end of one");
+        *ret_is_interval = true;
+        return work_read_result(work, ret_to, subject_open_parts(ret_from, ret_to));
+}
+
 int view_subjects_open(Work *work, ViewSubjects *ret) {
         const AnalysisOrder *order = &work->order->analysis;
-        bool of_intervals = order->subjects[0].to.fd > 0;
+        bool of_intervals = false;
         Subject *subjects = ret->subjects;
         int r = 0;
 
         *ret = (ViewSubjects){ .kind = VIEW_KIND_STATE, .view = order->view };
         for (unsigned i = 0; i < VIEW_SUBJECTS_MAX; i++)
                 subject_init(&subjects[i]);
-        if (order->n[1] > 0 && of_intervals != (order->subjects[1].to.fd > 0))
-                return work_refuse_parameter(work, of_intervals ? "after" : "before",
-                                             "one side is an interval and the other a snapshot: "
-                                             "both have to be of one sort");
         for (unsigned i = 0; i < order->n[0] + order->n[1] && r == 0; i++) {
-                r = work_open_subject(work, &order->subjects[i].from, &subjects[ret->n++]);
-                if (r == 0 && order->subjects[i].to.fd > 0)
-                        r = work_open_subject(work, &order->subjects[i].to, &subjects[ret->n++]);
+                bool is_interval;
+
+                r = view_subjects_open_one(work, &order->subjects[i], &subjects[ret->n],
+                                           &subjects[ret->n + 1], &is_interval);
+                if (r == 0 && i > 0 && is_interval != of_intervals)
+                        return work_refuse_parameter(
+                                work, of_intervals ? "after" : "before",
+                                "one side is an interval and the other a snapshot: "
+                                "both have to be of one sort");
+                of_intervals = is_interval;
+                ret->n += is_interval ? 2 : 1;
         }
         if (r != 0)
                 return r;
+        ret->is_interval = of_intervals;
         if (order->view.totals && order->view.window)
                 return work_refuse_parameter(work, "view",
                                              "a view is of totals or of a window, not of both");

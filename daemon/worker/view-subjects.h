@@ -27,6 +27,7 @@
 typedef struct ViewSubjects {
         View view; /* window is set for the kind interval alone, whatever the call said */
         ViewKind kind;
+        bool is_interval; /* each side is one: two snapshots, or a recording */
         Subject subjects[VIEW_SUBJECTS_MAX];
         unsigned n;
         /* The two sides, or the ends of two intervals, are related so in time. */
@@ -44,6 +45,12 @@ _must_check_ int view_subjects_check_interval(Work *work, const Subject *from, c
 
 /* The snapshot whose state is that of @side: of two intervals, the one at the end. */
 Subject *view_subjects_end(ViewSubjects *subjects, unsigned side);
+/*
+ * Opens what one subject of a call is: a snapshot, in @ret_from alone, or both ends of an interval.
+ * Both are initialised, and the caller's to free in any case, @ret_to last.
+ */
+_must_check_ int view_subjects_open_one(Work *work, const OrderSubject *order, Subject *ret_from,
+                                        Subject *ret_to, bool *ret_is_interval);
 void view_subjects_done(ViewSubjects *subjects);
 /*
  * Fills in @ret, which is the caller's to free in any case. 0; WORK_E_ANSWERED, when the call was

@@ -38,6 +38,7 @@ typedef struct Work {
 /* One function for each method; worker.c has the table. */
 int work_analysis(Work *work);     /* job-analysis.c: Show, Compare */
 int work_compare_sets(Work *work); /* job-sets.c */
+int work_stacks(Work *work);       /* job-stacks.c */
 int work_verify(Work *work);       /* job-verify.c */
 int work_info(Work *work);
 int work_tell_sources(Work *work);
@@ -50,6 +51,9 @@ int work_fold(Work *work);
 int work_listen(Work *work); /* job-listen.c */
 int work_files(Work *work);  /* job-memory.c */
 int work_memory(Work *work);
+int work_record(Work *work); /* job-record.c */
+int work_unwind(Work *work);
+int work_join(Work *work);
 int work_publish(Work *work); /* job-spool.c */
 int work_remove(Work *work);
 int work_rename(Work *work);
@@ -83,6 +87,11 @@ _must_check_ int work_pass_subject(Work *work, Subject *subject, const SubjectVi
                                    void *userdata);
 /* Refuses the call when @r, a result of reading @subject, is SUBJECT_E_UNREADABLE. */
 _must_check_ int work_read_result(Work *work, const Subject *subject, int r);
+/*
+ * snapshot_file_verify() of a snapshot or of all parts of a recording; *ret is the head of the
+ * whole file, and the caller's to free in any case. job-verify.c.
+ */
+_must_check_ int work_verify_file(int fd, Head *ret, SnapshotFault *ret_fault);
 /* Answers with SnapshotUnreadable. */
 _must_check_ int work_refuse_fault(Work *work, const char *name, const SnapshotFault *fault);
 

@@ -39,12 +39,16 @@ static const struct {
         [ORDER_INFO] = { work_info, 0 },
         [ORDER_TELL_SOURCES] = { work_tell_sources, 0 },
         [ORDER_VERIFY] = { work_verify, 0 },
+        [ORDER_STACKS] = { work_stacks, 0 },
         [ORDER_CONVERT] = { work_convert, LIMIT_DOCUMENT_BYTES },
         [ORDER_IMPORT] = { work_import, LIMIT_FILE_BYTES },
         [ORDER_LOAD] = { work_load, 0 },
         [ORDER_FOLD] = { work_fold, LIMIT_FOLD_FILE_BYTES },
         [ORDER_LISTEN] = { work_listen, LIMIT_LISTEN_FILE_BYTES },
         [ORDER_FILES] = { work_files, 0 },
+        [ORDER_RECORD] = { work_record, 0 },
+        [ORDER_UNWIND] = { work_unwind, LIMIT_CAPTURE_BYTES },
+        [ORDER_JOIN] = { work_join, LIMIT_FILE_BYTES },
         [ORDER_MEMORY] = { work_memory, 0 },
 };
 

@@ -19,6 +19,27 @@ bool number_parse_u64(Span text, uint64_t *ret) {
         return true;
 }
 
+bool number_parse_hex(Span text, uint64_t *ret) {
+        uint64_t value = 0;
+
+        if (text.n == 0)
+                return false;
+        for (size_t i = 0; i < text.n; i++) {
+                char c = text.bytes[i];
+                unsigned digit = 16;
+
+                if (c >= '0' && c <= '9')
+                        digit = (unsigned) (c - '0');
+                else if (c >= 'a' && c <= 'f')
+                        digit = 10 + (unsigned) (c - 'a');
+                if (digit == 16 || value >> 60 != 0)
+                        return false;
+                value = value << 4 | digit;
+        }
+        *ret = value;
+        return true;
+}
+
 bool number_parse_i64(Span text, int64_t *ret) {
         bool negative = text.n > 0 && text.bytes[0] == '-';
         uint64_t magnitude;

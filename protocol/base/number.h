@@ -19,6 +19,8 @@
 
 /* Decimal digits only: no sign, no blanks, not empty, at most 2^64-1. False leaves *ret alone. */
 bool number_parse_u64(Span text, uint64_t *ret);
+/* Lower-case hexadecimal digits, without 0x. */
+bool number_parse_hex(Span text, uint64_t *ret);
 /* As above with an optional leading '-'. */
 bool number_parse_i64(Span text, int64_t *ret);
 bool number_parse_u32(Span text, uint32_t *ret);

@@ -27,6 +27,8 @@
         E(NO_WINDOW,             PROFILER_INTERFACE ".NoWindow",             "reason")             \
         E(SPOOL_FULL,            PROFILER_INTERFACE ".SpoolFull",            "reason")             \
         E(SPOOL_UNAVAILABLE,     PROFILER_INTERFACE ".SpoolUnavailable",     "reason")             \
+        E(RECORDING_RUNS,        PROFILER_INTERFACE ".RecordingRuns",        "")                   \
+        E(NO_RECORDING,          PROFILER_INTERFACE ".NoRecording",          "")                   \
         E(BUSY,                  PROFILER_INTERFACE ".Busy",                 "reason")             \
         E(JOB_FAILED,            PROFILER_INTERFACE ".JobFailed",            "reason")
 // clang-format on

@@ -30,6 +30,7 @@ typedef struct HeadMember {
         const char *document_key; /* NULL: the same */
 } HeadMember;
 
+#define FILE_KIND_RECORDING "recording"
 #define SMAPS_REQUESTED "smapsRequested"
 #define ALWAYS SIZE_MAX
 #define IF(flag) offsetof(Head, flag)
@@ -44,6 +45,8 @@ typedef struct HeadMember {
 // clang-format off
 static const HeadMember members[] = {
         MEMBER("name",             TEXT, ALL,   name,              ALWAYS),
+        MEMBER("beginBytes",       U64,  ALL,   begin_bytes,       IF(has_parts)),
+        MEMBER("endBytes",         U64,  ALL,   end_bytes,         IF(has_parts)),
         MEMBER("tagged",           BOOL, ALL,   tagged,            ALWAYS),
         MEMBER("formatVersion",    U32,  START, format_version,    ALWAYS),
         MEMBER("toolVersion",      TEXT, START, tool_version,      ALWAYS),
@@ -145,6 +148,8 @@ void head_write_members(JsonWriter *writer, const Head *head, HeadPart part) {
 
 void head_write_json(JsonWriter *writer, const Head *head) {
         json_write_object(writer);
+        if (head->is_recording)
+                json_write_member_text(writer, "fileKind", FILE_KIND_RECORDING);
         head_write_members(writer, head, HEAD_ALL);
         if (head->imported_from) {
                 json_write_key(writer, "importedFrom");
@@ -267,6 +272,9 @@ int head_scan_json(JsonScanner *scanner, Head *ret) {
                 } else if (span_is(key, SMAPS_REQUESTED)) {
                         head.has_smaps_requested = true;
                         r = json_scanner_bool(scanner, &head.smaps_requested);
+                } else if (span_is(key, "fileKind")) {
+                        r = json_scanner_text(scanner, &key);
+                        head.is_recording = r == 0 && span_is(key, FILE_KIND_RECORDING);
                 } else if (span_is(key, "cost"))
                         r = scan_cost(scanner, &head);
                 else if (span_is(key, "importedFrom"))
@@ -278,6 +286,9 @@ int head_scan_json(JsonScanner *scanner, Head *ret) {
                 return r;
         if (!has_version)
                 return json_scanner_fail(scanner, "the head has no formatVersion");
+        if (head.is_recording && !head.has_parts)
+                return json_scanner_fail(scanner,
+                                         "the head does not tell the parts of a recording");
 
         *ret = TAKE(head, (Head){});
         return 0;

@@ -31,6 +31,13 @@ typedef struct Head {
         char kernel_release[HEAD_TEXT_BYTES];
         char backend[32]; /* "procfs", "bpf" */
 
+        /*
+         * A recording: the file has the snapshots of both ends, each as a file of its own, and then
+         * the document of what was recorded between. The numbers are the lengths of the first two.
+         */
+        bool is_recording, has_parts;
+        uint64_t begin_bytes, end_bytes;
+
         bool has_start_realtime, has_end_realtime, has_start_boottime, has_end_boottime;
         uint64_t start_realtime_ns, end_realtime_ns; /* CLOCK_REALTIME */
         uint64_t start_boottime_ns, end_boottime_ns; /* CLOCK_BOOTTIME */

@@ -60,7 +60,7 @@ static void *run(void *userdata) {
                         ;
                 (void) nanosleep(&pause, NULL);
         }
-        return userdata;
+        __builtin_unreachable();
 }
 
 int main(int argc, char *argv[]) {

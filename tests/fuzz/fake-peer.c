@@ -130,6 +130,10 @@ int cancel_wait(int fd, short events, uint64_t deadline_mono_ns) {
         return poll(&polled, 1, 0) > 0 ? 0 : CANCEL_E_TIMEOUT;
 }
 
+int cancel_wait_either(int fd, short events, int watched_fd, uint64_t deadline_mono_ns) {
+        return cancel_wait(fd, events, deadline_mono_ns);
+}
+
 /* client/render/terminal.h */
 
 void terminal_init(Terminal *terminal) {

@@ -5,7 +5,7 @@
  * back as a file; and pieces in several directories, which come to the same as the chosen ones
  * loaded one by one.
  *
- * Aims at: daemon/config/quantity.c daemon/config/config.c
+ * Aims at: protocol/base/quantity.c daemon/config/config.c
  */
 #include "fuzz.h"
 

@@ -343,7 +343,7 @@ static Reply obey(const Order *order, const Files *files) {
 
 static int verify_file(int fd, Head *ret) {
         SnapshotFault fault = {};
-        int r = snapshot_file_verify(fd, ret, &fault);
+        int r = snapshot_file_verify(fd, SNAPSHOT_PART_WHOLE, ret, &fault);
 
         fuzz_expect(r == 0 || r == SNAPSHOT_FILE_E_DAMAGED, "a file is whole or damaged: %d", r);
         return r;

@@ -17,6 +17,8 @@
  *          client/report/section/section-row.c, client/report/section/section-tables.c,
  *          client/report/sink-html.c, client/report/sink-json.c, client/report/sink-rows.c,
  *          client/report/sink-text.c, client/session/snapshot-set.c, client/verb/verb-capture.c,
+ *          client/verb/verb-record.c, client/report/stack-view.c, client/stack/stack-profile.c,
+ *          client/stack/stack-store.c, client/stack/stack-text.c, client/html/flame-page.c,
  *          client/verb/verb-view.c, client/verb/verb-export.c, client/verb/verb-info.c,
  *          client/verb/verb-list.c, client/verb/verb-metric-list.c, client/verb/verb-spool.c,
  *          client/verb/verb-status.c, client/verb/verb-verify.c, client/verb/verb-view.c,
@@ -87,6 +89,12 @@ static const struct {
         { 'H', FORM_TEXT, "export x " EXPORTED },
         { 'I', FORM_JSON, "rename a b --json=short" },
         { 'J', FORM_TEXT, "list --since -2h --no-legend" },
+        { 'K', FORM_TEXT, "record --tag r --for 1s" },
+        { 'L', FORM_JSON, "record --for 1s --json=short" },
+        { 'M', FORM_TEXT, "show x --stacks" },
+        { 'N', FORM_JSON, "show x --stacks --json=pretty" },
+        { 'O', FORM_TEXT, "show x --format folded" },
+        { 'P', FORM_JSON, "show x --format speedscope" },
 };
 
 /* the terminal, by the second letter */

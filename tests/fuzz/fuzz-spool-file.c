@@ -43,7 +43,7 @@ static int read_document(int fd, size_t n_piece, size_t n_file, Buffer *document
         size_t n;
         int r;
 
-        r = snapshot_file_reader_new(fd, &reader, &head, &fault);
+        r = snapshot_file_reader_new(fd, SNAPSHOT_PART_WHOLE, &reader, &head, &fault);
         if (r != SNAPSHOT_FILE_OK && r != SNAPSHOT_FILE_E_NO_HEAD) {
                 fuzz_expect(r == SNAPSHOT_FILE_E_DAMAGED, "a file is refused as damaged");
                 check_fault(&fault, n_file);
@@ -89,7 +89,7 @@ static int check_readings(int fd, size_t n_file, Buffer *document) {
 static int verify(int fd, size_t n_file) {
         _cleanup_(head_done) Head head = {};
         SnapshotFault fault = {};
-        int r = snapshot_file_verify(fd, &head, &fault);
+        int r = snapshot_file_verify(fd, SNAPSHOT_PART_WHOLE, &head, &fault);
 
         if (r != 0) {
                 fuzz_expect(r == SNAPSHOT_FILE_E_DAMAGED, "a file is refused as damaged");

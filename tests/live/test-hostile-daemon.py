@@ -18,6 +18,7 @@ private_host()
 # What each verb is called with, each in a form for people and one for programs.
 COMMANDS = {
     "capture": [["capture"], ["capture", "--tag", "t", "--json"], ["capture", "--output", "out.zst"]],
+    "record": [["record", "--for", "1s"], ["record", "--tag", "t", "--for", "1s", "--json"]],
     "list": [["list"], ["list", "--json"]],
     "show": [["show", "a"], ["show", "a", "--json"], ["show", "a", "--format", "csv"], ["show", "a", "--format", "ndjson"],
              ["show", "a", "--format", "html"]],

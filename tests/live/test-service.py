@@ -13,6 +13,7 @@ import time
 
 from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, Skip, expect, expect_equal, main, memory_files, need_root, replaced_program, run,
                      temporary, test, wait_until)
+from peers import connect, frame
 from service import UID, Sandboxed, capabilities, read_unit
 
 READING = ["net_admin", "sys_ptrace", "dac_read_search", "checkpoint_restore"]
@@ -175,6 +176,36 @@ def programs_need_two_capabilities():
                 print(f"# without CAP_{name.upper()}: {state['reason']}")
 
 
+def replies(daemon, method, parameters):
+    """All replies of a call with "more"."""
+    caller, text = connect(daemon, 0), b""
+    caller.sendall(frame(method, parameters, more=True))
+    while not text.endswith(b"\0") or b'"continues":true' in text.rstrip(b"\0").rpartition(b"\0")[2]:
+        received = caller.recv(1 << 20)
+        expect(received, "hung up before the last reply:", text[-200:])
+        text += received
+    caller.close()
+    return [json.loads(message) for message in text.split(b"\0") if message]
+
+
+@test
+def sandbox_records():
+    """in the unit's sandbox a recording has clocks, and functions of the kernel have names"""
+    need_root()
+    with temporary() as directory, Sandboxed(directory) as daemon:
+        state = daemon("status", "--json").json()["backend"]
+        if state["name"] != "bpf":
+            raise Skip(state["reason"])
+        last = replies(daemon, "Record", {"tag": "r", "forNs": 1000000000})[-1]
+        expect("error" not in last, last)
+        first, *rest = (reply["parameters"] for reply in replies(daemon, "Stacks", {"recording": {"name": "r"}}))
+        expect(first["recording"]["hasClock"], first["recording"])
+        frames = {one for reply in rest for stack in reply.get("stacks", []) for one in stack["frames"]}
+        names = sorted(name for name in frames if name.startswith(("__x64_sys_", "__arm64_sys_")))
+        print(f"# {len(frames)} functions, {' '.join(names[:5])}")
+        expect(names, "functions of the kernel have no names")
+
+
 @test
 def restart_for_programs():
     """a daemon that was started with Backend=procfs loads nothing later, and says that it takes a restart"""
@@ -291,7 +322,7 @@ def told_to_systemd():
             expect_equal(daemon.process.wait(20), 0, "exit status")
 
 
-CACHE = "object.heap-cache@heap-1-tasks-6"
+CACHE = "object.heap-cache@heap-1-tasks-7"
 
 
 def without_programs(stored):

@@ -16,11 +16,6 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-/* include/uapi/linux/bpf.h */
-enum {
-        BPF_RB_NO_WAKEUP = 1 << 0,
-};
-
 struct {
         __uint(type, BPF_MAP_TYPE_HASH);
         __uint(max_entries, 64);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "render/cell.h"
@@ -16,6 +17,7 @@
 #include "report/overview/group-label.h"
 #include "report/overview/host-lines.h"
 #include "report/overview/missing.h"
+#include "session/snapshot-call.h"
 
 #define LIMITED_LINES 2 /* of all intervals together */
 #define BUT_SENTENCES 2 /* likewise, or one if there is little room */
@@ -355,8 +357,8 @@ static int print_limited(const Lines *lines, const char *label, json_object *lim
 
 /*
  * Prints "BEFORE..AFTER: 10.250s from 2026-11-21 10:00:00, HOST, KERNEL, 35 threads: 31 lived on,
- * …". @interval has before, after, elapsedNs and lives; @other is a head whose host and kernel
- * are known already, or NULL.
+ * …", or the same with the name of a recording. @interval has before, after, elapsedNs and lives;
+ * @other is a head whose host and kernel are known already, or NULL.
  */
 static int print_interval_line(const Lines *lines, const char *label, json_object *interval,
                                json_object *coverage, json_object *other) {
@@ -377,10 +379,21 @@ static int print_interval_line(const Lines *lines, const char *label, json_objec
         _cleanup_(buffer_done) Buffer line = {};
         char when[WHEN_CHARS], span[WHEN_CHARS];
         const char *joint = ": ";
+        /* The ends of a recording have no names of their own. */
+        json_object *const heads[] = { cell_member(interval, "snapshot"), before, after };
+        json_object *recording = NULL;
 
-        cell_append_text(&line, cell_member(before, "name"));
-        buffer_append_text(&line, "..");
-        cell_append_text(&line, cell_member(after, "name"));
+        for (size_t i = 0; !recording && i < ELEMENTSOF(heads); i++)
+                if (head_is_of_recording(heads[i]))
+                        recording = heads[i];
+        if (recording) {
+                cell_append_text(&line, cell_member(recording, "name"));
+                label = strcmp(label, "interval") == 0 ? "recording" : label;
+        } else {
+                cell_append_text(&line, cell_member(before, "name"));
+                buffer_append_text(&line, "..");
+                cell_append_text(&line, cell_member(after, "name"));
+        }
         if (elapsed && start) {
                 when_format_span(json_object_get_uint64(elapsed), WHEN_EXACT, span);
                 when_format(json_object_get_uint64(start), WHEN_FULL, when);

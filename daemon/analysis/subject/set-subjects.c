@@ -25,29 +25,33 @@ void set_subjects_done(SetSubjects *subjects) {
         subjects->n = 0;
 }
 
-int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret, Subject **ret_begin) {
+int set_subjects_add(SetSubjects *subjects, Side side, SetSubject **ret) {
         SetSubject member = {
                 .subject = malloc(sizeof(*member.subject)),
-                .begin = ret_begin ? malloc(sizeof(*member.begin)) : NULL,
+                .begin = malloc(sizeof(*member.begin)),
                 .position = subjects->n_sides[side],
                 .side = side,
         };
 
         assert(subjects->n < SET_MAX_CAPTURES);
-        if (!member.subject || (ret_begin && !member.begin)) {
+        if (!member.subject || !member.begin) {
                 free(member.subject);
                 free(member.begin);
                 return -ENOMEM;
         }
         subject_init(member.subject);
-        *ret = member.subject;
-        if (ret_begin) {
-                subject_init(member.begin);
-                *ret_begin = member.begin;
-        }
-        subjects->members[subjects->n++] = member;
+        subject_init(member.begin);
+        subjects->members[subjects->n] = member;
+        *ret = &subjects->members[subjects->n++];
         subjects->n_sides[side]++;
         return 0;
+}
+
+void set_subject_is_snapshot(SetSubject *member) {
+        subject_done(member->subject);
+        free(member->subject);
+        member->subject = member->begin;
+        member->begin = NULL;
 }
 
 /* Both are of one boot and record when in it they were taken. */

@@ -36,11 +36,11 @@ typedef struct SetSubjects {
 
 void set_subjects_done(SetSubjects *subjects);
 /*
- * Adds a subject of @side, or with @ret_begin an interval: its end, and where it begins. The caller
- * opens them. 0 or -ENOMEM.
+ * Adds a member of @side: its end, and where it begins. The caller opens them; a member that turns
+ * out to be one snapshot was opened where it begins. 0 or -ENOMEM.
  */
-_must_check_ int set_subjects_add(SetSubjects *subjects, Side side, Subject **ret,
-                                  Subject **ret_begin);
+_must_check_ int set_subjects_add(SetSubjects *subjects, Side side, SetSubject **ret);
+void set_subject_is_snapshot(SetSubject *member);
 /*
  * Sorts the subjects; call once. NULL, or the first of two subjects that are the same capture, with
  * the second in *ret_other.

@@ -30,7 +30,7 @@ void subject_init(Subject *subject) {
 }
 
 void subject_done(Subject *subject) {
-        subject->fd = fd_close(subject->fd);
+        subject->fd = subject->part == SNAPSHOT_PART_BEGIN ? -EBADF : fd_close(subject->fd);
         head_done(&subject->head);
         buffer_done(&subject->host);
         buffer_done(&subject->psi);
@@ -141,9 +141,40 @@ int subject_open(Subject *subject, int fd, const char *label) {
         subject->fd = fd;
         subject->label = label;
         r = snapshot_file_check_digest(fd, &subject->fault);
+        if (r == 0)
+                r = snapshot_file_read_head(fd, &subject->head, &subject->fault);
+        if (r == 0 && subject->head.is_recording)
+                return 0;
+        head_done(&subject->head);
+        subject->head = (Head){};
         if (r == 0 || r == SNAPSHOT_FILE_E_NO_HEAD)
-                r = snapshot_file_reader_new(fd, &file, &subject->head, &subject->fault);
+                r = snapshot_file_reader_new(fd, SNAPSHOT_PART_WHOLE, &file, &subject->head,
+                                             &subject->fault);
         return r == SNAPSHOT_FILE_E_NO_HEAD ? 0 : subject_file_result(subject, r);
+}
+
+/* Ends are called as the recording is: that name is what the caller knows. */
+static int open_part(Subject *subject, SnapshotPart part, const Head *recording) {
+        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
+        int r;
+
+        subject->part = part;
+        subject->head = (Head){};
+        r = snapshot_file_reader_new(subject->fd, part, &file, &subject->head, &subject->fault);
+        if (r == 0)
+                memcpy(subject->head.name, recording->name, sizeof(recording->name));
+        return r == SNAPSHOT_FILE_E_NO_HEAD ? SUBJECT_E_UNREADABLE
+                                            : subject_file_result(subject, r);
+}
+
+int subject_open_parts(Subject *recording, Subject *ret_end) {
+        _cleanup_(head_done) Head head = recording->head;
+        int r;
+
+        ret_end->fd = recording->fd;
+        ret_end->label = recording->label;
+        r = open_part(recording, SNAPSHOT_PART_BEGIN, &head);
+        return r == 0 ? open_part(ret_end, SNAPSHOT_PART_END, &head) : r;
 }
 
 /* Values that concern the whole host are kept, from the first pass only. */
@@ -277,7 +308,8 @@ int subject_pass_new(Subject *subject, const SubjectVisitor *visitor, void *user
                               .names_only = visitor->names_only },
         };
         subject->read_error = 0;
-        r = snapshot_file_reader_new(subject->fd, &pass->file, &head, &subject->fault);
+        r = snapshot_file_reader_new(subject->fd, subject->part, &pass->file, &head,
+                                     &subject->fault);
         if (r != 0 && r != SNAPSHOT_FILE_E_NO_HEAD)
                 return subject_file_result(subject, r);
         r = snapshot_reader_new(pass_refill, pass,

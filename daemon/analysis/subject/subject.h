@@ -33,7 +33,8 @@ enum {
 };
 
 typedef struct Subject {
-        int fd;            /* owned */
+        int fd;            /* owned, unless it is of the begin of a recording */
+        SnapshotPart part; /* of the file */
         const char *label; /* what the caller calls the file; may be NULL */
         Head head;         /* with format version 0 complete only after a pass */
         SnapshotFault fault;
@@ -66,6 +67,10 @@ typedef struct SubjectVisitor {
         bool names_only; /* on_thread gets no numbers, and they are not checked */
 } SubjectVisitor;
 
+/*
+ * Of a recording, the head is that of the whole, and nothing can be read before
+ * subject_open_parts().
+ */
 void subject_init(Subject *subject);
 void subject_done(Subject *subject);
 
@@ -74,6 +79,11 @@ void subject_done(Subject *subject);
  * borrowed; may be NULL. SUBJECT_E_UNREADABLE.
  */
 _must_check_ int subject_open(Subject *subject, int fd, const char *label);
+/*
+ * Makes @recording, which was opened and is one, the snapshot of its begin, and *ret_end that of
+ * its end, which owns the file: it outlives the first. SUBJECT_E_UNREADABLE.
+ */
+_must_check_ int subject_open_parts(Subject *recording, Subject *ret_end);
 /*
  * Makes one pass. SUBJECT_E_UNREADABLE, or a negative errno: of the visitor, or a failure of this
  * process such as -ENOMEM.

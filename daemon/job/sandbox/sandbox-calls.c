@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -34,6 +35,13 @@
                 .name = "socketpair", .n_conditions = 3,                              \
                 .conditions = { IS_INT(0, AF_UNIX), IS_INT(1, (type) | SOCK_CLOEXEC), \
                                 IS_INT(2, 0) },                                       \
+        }
+
+/* Process -1 is none, and no cgroup may stand for it. */
+#define CLOCK_OF_A_CPU                                                                    \
+        {                                                                                 \
+                .name = "perf_event_open", .n_conditions = 2,                             \
+                .conditions = { IS_INT(1, UINT32_MAX), IS_INT(4, PERF_FLAG_FD_CLOEXEC) }, \
         }
 
 /* O_TMPFILE contains the bits of O_DIRECTORY. O_ACCMODE: reading only is 0. */
@@ -148,6 +156,13 @@ static const SandboxCall calls_listen[] = {
         {},
 };
 
+/* Events of the CPUs' clocks; pages of a ring that a program fills are mapped before. */
+static const SandboxCall calls_record[] = {
+        WITH("ioctl", 1, PERF_EVENT_IOC_ENABLE), WITH("ioctl", 1, PERF_EVENT_IOC_DISABLE),
+        WITH("ioctl", 1, PERF_EVENT_IOC_PERIOD),
+        {},
+};
+
 /* libbpf asks what this kernel has, loads maps and types of the program, and the program itself. */
 static const SandboxCall calls_load_programs[] = {
         WITH("bpf", 0, BPF_MAP_CREATE), WITH("bpf", 0, BPF_MAP_UPDATE_ELEM),
@@ -157,6 +172,8 @@ static const SandboxCall calls_load_programs[] = {
         WITH("bpf", 0, BPF_ITER_CREATE),
         WITH("bpf", 0, BPF_OBJ_GET_INFO_BY_FD),
         ANY("uname"),
+        /* clocks of the CPUs, which run one of the programs; not events of a process or a cgroup */
+        CLOCK_OF_A_CPU, WITH("ioctl", 1, PERF_EVENT_IOC_SET_BPF),
         WITH("prlimit64", 0, 0), ANY("setrlimit"), ANY("ugetrlimit"), ANY("getrlimit"),
         /* since libbpf 1.4 a map has a number before it is made */
         ANY("memfd_create"), ANY("dup3"),
@@ -204,6 +221,7 @@ const SandboxCallGroup sandbox_call_groups[] = {
         { SANDBOX_LOAD_PROGRAMS, calls_load_programs },
         { SANDBOX_FOLD_ROWS, calls_fold_rows },
         { SANDBOX_LISTEN, calls_listen },
+        { SANDBOX_RECORD, calls_record },
         { SANDBOX_CHANGE_NAMES, calls_change_names },
         { 0, NULL },
 };

@@ -19,6 +19,8 @@ typedef enum SandboxGrant {
         SANDBOX_LISTEN = 1 << 8,        /* take many messages at once, seal files in memory */
         SANDBOX_FOLD_ROWS = 1 << 7,     /* move rows of a BPF map into a sealed file in memory */
         SANDBOX_ASK = 1 << 9,           /* another job, through a pair of sockets */
+        SANDBOX_RECEIVE_MANY = 1 << 11, /* take a descriptor of each file that processes execute */
+        SANDBOX_RECORD = 1 << 10,       /* start and stop clocks that are open */
 } SandboxGrant;
 
 /* The architectures on which struct stat is the one that the kernel fills for fstat(2). */

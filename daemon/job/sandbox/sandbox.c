@@ -24,6 +24,7 @@
 
 /* The number of descriptors of a process that receives some. */
 #define SANDBOX_RECEIVED_MAX 32
+#define SANDBOX_RECEIVED_MANY_MAX 4096
 
 static cap_t sandbox_cap_free(cap_t capabilities) {
         if (capabilities)
@@ -199,6 +200,8 @@ int sandbox_enter(unsigned grants, uint64_t keep, uint64_t max_file_bytes) {
                 r = sandbox_limit(RLIMIT_NOFILE, 1);
         if (r == 0 && grants == SANDBOX_RECEIVE_FILES)
                 r = sandbox_limit(RLIMIT_NOFILE, SANDBOX_RECEIVED_MAX);
+        if (r == 0 && grants == SANDBOX_RECEIVE_MANY)
+                r = sandbox_limit(RLIMIT_NOFILE, SANDBOX_RECEIVED_MANY_MAX);
         if (r == 0 && max_file_bytes > 0)
                 r = sandbox_limit(RLIMIT_FSIZE, max_file_bytes);
         if (r != 0)

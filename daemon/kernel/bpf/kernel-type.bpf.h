@@ -32,6 +32,8 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 
 #define PF_KTHREAD 0x00200000u
+#define PF_IO_WORKER 0x00000010u
+#define PF_USER_WORKER 0x00004000u /* since 6.4, and nothing before */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -277,6 +279,17 @@ struct bpf_iter__task {
         struct task_struct *task;
 };
 
+/* Since 6.0. */
+struct kallsym_iter {
+        unsigned long value;
+        char type;
+        char name[512], module_name[56];
+};
+struct bpf_iter__ksym {
+        struct bpf_iter_meta *meta;
+        struct kallsym_iter *ksym;
+};
+
 #pragma clang attribute pop
 
 /* include/uapi/linux/bpf.h */
@@ -292,6 +305,7 @@ enum {
         BPF_F_NO_PREALLOC = 1 << 0,
         BPF_F_MMAPABLE = 1 << 10,
         BPF_LOCAL_STORAGE_GET_F_CREATE = 1 << 0,
+        BPF_RB_NO_WAKEUP = 1 << 0,
 };
 enum bpf_func_id {
         BPF_FUNC_map_lookup_percpu_elem = 195, /* since 5.19 */

@@ -377,6 +377,31 @@ typedef struct ReasonControl {
         __u64 n_lost; /* waits for which there was no memory, since the programs were attached */
 } ReasonControl;
 
+/* a recording */
+
+/* The state of a recording (record.bpf.h), written by who records. */
+typedef struct RecordControl {
+        __u64 id;            /* of the recording that is on; 0: none is */
+        __u64 period_ns;     /* P; may change while it is on */
+        __u64 clock_ns;      /* between samples of running time */
+        __u64 n_stack_bytes; /* of the stack of user mode that are copied; 0: none */
+        __u64 has_frames;    /* frames of the kernel are wanted */
+        __u64 has_waits;     /* samples of what threads wait for are, beside those of the clock */
+        __u64 begun_ns;      /* CLOCK_MONOTONIC: earlier beginnings count from then on */
+        __u64 own[2];        /* processes that are left out: each sample would make another one */
+
+        /* written by programs */
+        __u64 n_samples;
+        __u64 n_lost_ring;    /* samples for which the ring had no room */
+        __u64 n_lost_pending; /* samples of threads that went on while too many were on their way */
+        __u64 n_lost_storage; /* intervals of threads for which there was no memory */
+        __u64 n_late;         /* samples of threads that were not seen to go on */
+        __u64 n_unseen;       /* threads that left a CPU which they were not seen to get */
+        __u64 n_without_frames; /* samples whose frames of the kernel could not be read */
+        __u64 n_without_stack;  /* samples whose stack of user mode could not be read */
+        __u64 n_busy;           /* samples that another one on the same CPU stood in the way of */
+} RecordControl;
+
 /* Memory that programs and captures share. */
 typedef struct LedgerControl {
         /* written when the programs were attached; 0: they are not */
@@ -403,6 +428,7 @@ typedef struct LedgerControl {
         LedgerUnmarked unmarked[LEDGER_MAX_UNMARKED];
         MovedCounts moved;
         ReasonControl reasons; /* since_ns and what goes with it by captures */
+        RecordControl record;
 } LedgerControl;
 
 /* own */

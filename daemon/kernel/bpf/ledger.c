@@ -963,6 +963,15 @@ int reasons_limit(const TaskObjects *objects, uint64_t stay_ns) {
         return 0;
 }
 
+int sampling_end(const TaskObjects *objects) {
+        _cleanup_(unmap_control) LedgerControl *control = NULL;
+        int r = map_switch(objects, &control);
+
+        if (r == 0)
+                store(&control->record.id, 0);
+        return r;
+}
+
 int reasons_look(const TaskObjects *objects, ReasonState *ret) {
         _cleanup_(unmap_control) LedgerControl *control = NULL;
         uint64_t until_ns, now_ns = clock_now_ns(CLOCK_MONOTONIC);

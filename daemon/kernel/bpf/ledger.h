@@ -178,3 +178,6 @@ _must_check_ int reasons_prolong(const TaskObjects *objects, uint64_t stay_ns);
 /* It is off in @stay_ns from now, or at once when that is 0. */
 _must_check_ int reasons_limit(const TaskObjects *objects, uint64_t stay_ns);
 _must_check_ int reasons_look(const TaskObjects *objects, ReasonState *ret);
+
+/* No program takes samples from here on, whoever switched them on. */
+_must_check_ int sampling_end(const TaskObjects *objects);

@@ -25,8 +25,13 @@
         O(FREE,          "free")           /* link: tasks that are freed */                        \
         O(SWITCH,        "switch")         /* link: threads that leave their CPU */                \
         O(END_WAIT,      "endwait")        /* link: threads that are on a run queue again */       \
-        O(OWN,           "own")            /* map: LedgerOwn, which captures do not get */ \
-        O(SEED,          "seed")           /* link: an iterator that begins the waits of an epoch */
+        O(OWN,           "own")            /* map: LedgerOwn, which captures do not get */         \
+        O(SEED,          "seed")           /* link: an iterator that begins waits of an epoch */   \
+        O(SAMPLES,       "samples")        /* map: the ring of a recording */                      \
+        O(GO_ON,         "goon")           /* program: threads that have got a CPU */              \
+        O(CLOCK,         "clock")          /* program: what runs on a CPU */                       \
+        O(REST,          "rest")           /* link: an iterator of waits that go on */             \
+        O(SYMBOLS,       "symbols")        /* link: an iterator of the kernel's functions */
 // clang-format on
 
 #define TASK_OBJECT_ID(id, name) TASK_OBJECT_##id,

@@ -140,15 +140,11 @@ static bool find_enumerator(const struct btf *types, const char *type_name, cons
  * itself: where a kernel does not know the enumeration, libbpf looks for it in modules, which takes
  * CAP_SYS_ADMIN. Where it is not known, nothing is told of sched_ext.
  */
-static int choose_ext_state(struct task_bpf *skeleton) {
-        struct btf *types;
+static void choose_ext_state(struct task_bpf *skeleton, const struct btf *types) {
         uint32_t mask = 0, enabled = 0;
 
         if (faccessat(AT_FDCWD, EXT_DIRECTORY, F_OK, 0) != 0)
-                return 0;
-        types = btf__load_vmlinux_btf();
-        if (!types)
-                return -errno;
+                return;
         if (find_enumerator(types, "scx_ent_flags", "SCX_TASK_STATE_MASK", &mask) && mask != 0 &&
             (find_enumerator(types, "scx_task_state", "SCX_TASK_ENABLED", &enabled) ||
              find_enumerator(types, "scx_ent_flags", "SCX_TASK_ENABLED", &enabled))) {
@@ -157,6 +153,40 @@ static int choose_ext_state(struct task_bpf *skeleton) {
                         enabled & ~mask ? enabled << __builtin_ctz(mask) : enabled;
                 skeleton->rodata->ext_mask = mask;
         }
+}
+
+/* How much of a recording the kernel is asked to take: each is tried where the next is refused. */
+typedef enum Recording {
+        RECORDING_NONE,
+        RECORDING_UNHOOKED, /* threads go on unseen */
+        RECORDING_HOOKED,
+} Recording;
+
+static void choose_recording(struct task_bpf *skeleton, const struct btf *types,
+                             Recording recording) {
+        bool has_tracepoint =
+                btf__find_by_name_kind(types, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) >= 0;
+
+        skeleton->rodata->has_recording = recording > RECORDING_NONE;
+        (void) bpf_program__set_autoload(skeleton->progs.record_go_on,
+                                         recording == RECORDING_HOOKED && has_tracepoint);
+        (void) bpf_program__set_autoload(skeleton->progs.record_return,
+                                         recording == RECORDING_HOOKED && !has_tracepoint);
+        (void) bpf_program__set_autoload(
+                skeleton->progs.record_symbols,
+                recording > RECORDING_NONE &&
+                        btf__find_by_name_kind(types, "bpf_iter__ksym", BTF_KIND_STRUCT) >= 0);
+        (void) bpf_program__set_autoload(skeleton->progs.record_clock, recording > RECORDING_NONE);
+        (void) bpf_program__set_autoload(skeleton->progs.record_rest, recording > RECORDING_NONE);
+}
+
+static int choose_all(struct task_bpf *skeleton, Recording recording) {
+        struct btf *types = btf__load_vmlinux_btf();
+
+        if (!types)
+                return -errno;
+        choose_ext_state(skeleton, types);
+        choose_recording(skeleton, types, recording);
         btf__free(types);
         return 0;
 }
@@ -244,6 +274,10 @@ static int attach_all(struct task_bpf *skeleton, const TaskProgramOptions *optio
                 r = attach(skeleton->progs.leave_cpu, &skeleton->links.leave_cpu);
         if (r == 0 && options->waits)
                 r = attach(skeleton->progs.seed_reasons, &skeleton->links.seed_reasons);
+        if (r == 0 && bpf_program__autoload(skeleton->progs.record_rest))
+                r = attach(skeleton->progs.record_rest, &skeleton->links.record_rest);
+        if (r == 0 && bpf_program__autoload(skeleton->progs.record_symbols))
+                r = attach(skeleton->progs.record_symbols, &skeleton->links.record_symbols);
         if (r == 0 && options->waits) {
                 control->waits_since_ns = clock_now_ns(CLOCK_BOOTTIME);
                 r = run_for_all(skeleton->progs.seed_waits);
@@ -280,6 +314,10 @@ static int link_fd(const struct bpf_link *link) {
         return link ? bpf_link__fd(link) : -EBADF;
 }
 
+static int program_fd(const struct bpf_program *program) {
+        return bpf_program__autoload(program) ? bpf_program__fd(program) : -EBADF;
+}
+
 /* Links hold their programs, and these their maps. */
 static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
         const struct {
@@ -299,6 +337,14 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_END_WAIT, link_fd(skeleton->links.end_wait) },
                 { TASK_OBJECT_OWN, bpf_map__fd(skeleton->maps.ledger_own) },
                 { TASK_OBJECT_SEED, link_fd(skeleton->links.seed_reasons) },
+                { TASK_OBJECT_SAMPLES,
+                  skeleton->links.record_rest ? bpf_map__fd(skeleton->maps.record_ring) : -EBADF },
+                { TASK_OBJECT_GO_ON, bpf_program__autoload(skeleton->progs.record_return)
+                                             ? bpf_program__fd(skeleton->progs.record_return)
+                                             : program_fd(skeleton->progs.record_go_on) },
+                { TASK_OBJECT_CLOCK, program_fd(skeleton->progs.record_clock) },
+                { TASK_OBJECT_REST, link_fd(skeleton->links.record_rest) },
+                { TASK_OBJECT_SYMBOLS, link_fd(skeleton->links.record_symbols) },
         };
         int r = 0;
 
@@ -311,7 +357,7 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
         return r;
 }
 
-static int load(const TaskProgramOptions *options, TaskObjects *objects) {
+static int load(const TaskProgramOptions *options, Recording recording, TaskObjects *objects) {
         struct task_bpf *skeleton = task_bpf__open();
         int n_cpus, r;
 
@@ -333,8 +379,11 @@ static int load(const TaskProgramOptions *options, TaskObjects *objects) {
                 r = bpf_map__set_max_entries(skeleton->maps.ledger_calls,
                                              (uint32_t) sysconf(_SC_PAGESIZE));
         }
+        if (r == 0 && recording == RECORDING_NONE)
+                r = bpf_map__set_max_entries(skeleton->maps.record_ring,
+                                             (uint32_t) sysconf(_SC_PAGESIZE));
         if (r == 0)
-                r = choose_ext_state(skeleton);
+                r = choose_all(skeleton, recording);
         if (r == 0)
                 r = task_bpf__load(skeleton);
         if (r == 0)
@@ -344,6 +393,33 @@ static int load(const TaskProgramOptions *options, TaskObjects *objects) {
         task_bpf__destroy(skeleton);
         if (r < 0)
                 task_objects_done(objects);
+        return r;
+}
+
+/* What the kernel refuses may be a part of a recording: all else does without that. */
+static int load_most(const TaskProgramOptions *options, TaskObjects *objects, char *ret_reason) {
+        Recording recording = options->waits ? RECORDING_HOOKED : RECORDING_NONE;
+        char reason[TASK_PROGRAM_REASON_BYTES];
+        int r = load(options, recording, objects), first = r;
+
+        if (r < 0)
+                r = refuse(r, ret_reason);
+        /* Only programs that return from a function may be forbidden, so that this is no denial. */
+        while (recording > RECORDING_NONE &&
+               (r == TASK_PROGRAM_E_REFUSED ||
+                (r == TASK_PROGRAM_E_DENIED && recording == RECORDING_HOOKED))) {
+                last_complaint[0] = '\0';
+                r = load(options, --recording, objects);
+                if (r < 0) {
+                        r = refuse(r, reason);
+                        if (r > 0)
+                                memcpy(ret_reason, reason, sizeof(reason));
+                } else if (recording == RECORDING_UNHOOKED)
+                        (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
+                                        "this kernel does not take the program that sees threads "
+                                        "go on (%s)",
+                                        strerror(-first));
+        }
         return r;
 }
 
@@ -366,11 +442,9 @@ int task_program_load(const TaskProgramOptions *options, TaskObjects *ret,
                 return TASK_PROGRAM_E_NAMESPACE;
         }
         print = libbpf_set_print(keep_complaint);
-        r = load(options, ret);
-        if (r < 0)
-                r = refuse(r, ret_reason);
+        r = load_most(options, ret, ret_reason);
         if (r == TASK_PROGRAM_E_REFUSED && (options->ledger || options->waits)) {
-                r_alone = load(&iterator_alone, ret);
+                r_alone = load(&iterator_alone, RECORDING_NONE, ret);
                 if (r_alone == 0 || is_shortage(r_alone))
                         r = r_alone;
         }

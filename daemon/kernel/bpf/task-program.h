@@ -36,9 +36,10 @@ typedef struct TaskProgramOptions {
 
 /*
  * *ret has the iterator, and the objects of what else was wanted; owned by the caller, and all
- * negative on failure. Where the kernel takes only the iterator, the rest is not there, and
- * @ret_reason says why; else it is "". When the result is positive, @ret_reason says for users why
- * the host is read without any of it. -errno: no memory, no descriptors.
+ * negative on failure. Where the kernel does not take what a recording needs, or only the iterator,
+ * the rest is not there, and @ret_reason says why; else it is "". When the result is positive,
+ * @ret_reason says for users why the host is read without any of it. -errno: no memory, no
+ * descriptors.
  */
 _must_check_ int task_program_load(const TaskProgramOptions *options, TaskObjects *ret,
                                    char ret_reason[static TASK_PROGRAM_REASON_BYTES]);

@@ -80,8 +80,11 @@ typedef struct Manager {
         /* How often a caller that asked for "more" gets a progress reply, whatever its job says. */
         uint64_t heartbeat_ns;
         Queue queues[_QUEUE_KIND_MAX];
-        Request *requests; /* all of them, linked by request.c */
-        LogLimit failures; /* the lines about calls that failed */
+        int clocks[LIMIT_CLOCKS]; /* owned: of CPUs, for recordings */
+        size_t n_clocks;
+        Request *recording; /* borrowed: the one that records; NULL: none does */
+        Request *requests;  /* all of them, linked by request.c */
+        LogLimit failures;  /* the lines about calls that failed */
         /* Calls request_start_job() of those whose turn it is; enabled when a place may be free. */
         sd_event_source *turn;
         sd_event_source *look;      /* a timer that looks at tables of programs */

@@ -14,6 +14,7 @@
 #include "job/job-kind.h"
 #include "job/sandbox/sandbox.h"
 #include "job/fd-store.h"
+#include "kernel/bpf/clock-event.h"
 #include "log/log.h"
 #include "server/own-processes.h"
 #include "service/method/folding.h"
@@ -86,10 +87,13 @@ static void renounce(void) {
 
 void loading_take(Request *request, const JobReply *reply) {
         Manager *manager = request->manager;
+        bool is_new = false; /* clocks alone are opened for programs that were there */
         ObjectsResult result;
         Since since;
         int r = 0;
 
+        while (manager->n_clocks > 0)
+                (void) close(manager->clocks[--manager->n_clocks]);
         if (reply->kind == PACKET_RESULT && objects_result_unpack(reply->body, &result)) {
                 folding_drop(manager); /* of a ledger that was lost */
                 for (uint32_t i = 0; i < result.n; i++) {
@@ -102,13 +106,19 @@ void loading_take(Request *request, const JobReply *reply) {
                                 log_warning(0, "An object of the kernel could not be kept: %s",
                                             name);
                 }
+                for (uint32_t i = result.n; i < reply->n_fds && i < result.n + result.n_clocks; i++)
+                        manager->clocks[manager->n_clocks++] = TAKE_FD(reply->fds[i]);
+                is_new = result.n > 0;
                 share_own(manager);
                 folding_watch(manager);
                 if (result.reason[0] != '\0')
                         (void) snprintf(manager->programs_refusal,
                                         sizeof(manager->programs_refusal), "%s", result.reason);
         }
-        if (is_loaded(manager)) {
+        if (!is_loaded(manager)) {
+                refuse(manager, manager->programs_refusal[0] ? manager->programs_refusal
+                                                             : "what was loaded was lost");
+        } else if (is_new) {
                 _cleanup_(fd_closep) int fd =
                         memfd_create("ctprof-since", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
@@ -121,9 +131,6 @@ void loading_take(Request *request, const JobReply *reply) {
                         r = fd_store_put(manager->fd_store, SINCE_NAME, fd);
                 if (r < 0)
                         log_debug("When BPF programs were loaded is not kept: %s", strerror(-r));
-        } else {
-                refuse(manager, manager->programs_refusal[0] ? manager->programs_refusal
-                                                             : "what was loaded was lost");
         }
         renounce();
 }
@@ -178,8 +185,10 @@ static void explain_none(Manager *manager) {
 void loading_start(Manager *manager) {
         static const Method method = { "io.ctprof.Job.Load", NULL, RECORD_NOTHING, false };
         static const Stage stage = { .on_result = on_loaded, .on_failure = on_failed };
+        _cleanup_(fd_closep) int clock = -EBADF;
         _cleanup_(freep) Order *order = NULL;
         Request *request;
+        int r = 0;
 
         if (manager->settings.backend == BACKEND_CHOICE_PROCFS) {
                 manager->loads_none = true;
@@ -190,7 +199,10 @@ void loading_start(Manager *manager) {
                 explain_none(manager);
         }
         share_own(manager);
-        if (!loading_is_due(manager, manager->settings.backend)) {
+        /* An earlier process may have been killed while it recorded. */
+        loading_end_sampling(manager);
+        clock = fd_store_borrow(manager->fd_store, names[TASK_OBJECT_CLOCK]);
+        if (!loading_is_due(manager, manager->settings.backend) && clock < 0) {
                 renounce();
                 return;
         }
@@ -203,8 +215,12 @@ void loading_start(Manager *manager) {
         order = request_new_order(request, ORDER_LOAD);
         if (order)
                 order->load = loading_order(manager);
-        request_settle(request,
-                       order ? request_submit(request, order, QUEUE_LOADING, &stage) : -ENOMEM);
+        /* What an earlier process has loaded is there; its clocks ended with it. */
+        if (order && is_loaded(manager))
+                r = request_add_fd(request, TAKE_FD(clock), &order->load.clock);
+        if (r == 0)
+                r = order ? request_submit(request, order, QUEUE_LOADING, &stage) : -ENOMEM;
+        request_settle(request, r);
 }
 
 void loading_reconsider(Manager *manager) {
@@ -297,6 +313,43 @@ int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {
                 r = fd >= 0 ? request_add_fd(request, fd, &order->tasks[iterators[i]]) : 0;
         }
         return r == 0 ? folding_add(request, order->tasks) : r;
+}
+
+int loading_add_sampling(Request *request, RecordOrder *record) {
+        static const TaskObject objects[] = { TASK_OBJECT_SAMPLES, TASK_OBJECT_CONTROL,
+                                              TASK_OBJECT_GO_ON, TASK_OBJECT_REST,
+                                              TASK_OBJECT_SYMBOLS };
+        const Manager *manager = request->manager;
+        char text[MANAGER_REFUSAL_BYTES + 64];
+        int r = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(objects) && r == 0; i++) {
+                int fd = fd_store_borrow(manager->fd_store, names[objects[i]]);
+
+                if (fd >= 0)
+                        r = request_add_fd(request, fd, &record->tasks[objects[i]]);
+        }
+        for (size_t i = 0; i < manager->n_clocks && r == 0; i++)
+                r = request_add_copy(request, manager->clocks[i],
+                                     &record->clocks[record->n_clocks++]);
+        if (r != 0 ||
+            (record->tasks[TASK_OBJECT_SAMPLES] != 0 && record->tasks[TASK_OBJECT_CONTROL] != 0))
+                return r;
+        (void) snprintf(text, sizeof(text), "nothing can be recorded: %s",
+                        manager->bpf_refusal[0] ? manager->bpf_refusal : manager->programs_refusal);
+        return request_refuse(request, WIRE_ERROR_JOB_FAILED, text);
+}
+
+void loading_end_sampling(const Manager *manager) {
+        _cleanup_(task_objects_done) TaskObjects objects;
+        int r;
+
+        for (size_t i = 0; i < manager->n_clocks; i++)
+                clock_event_stop(manager->clocks[i]);
+        take_switch(manager, &objects);
+        r = sampling_end(&objects);
+        if (r < 0)
+                log_warning(r, "Programs may go on to take samples for a recording that has ended");
 }
 
 /* the status */

@@ -46,6 +46,15 @@ bool loading_look_at_reasons(const Manager *manager, ReasonState *ret);
  */
 _must_check_ int loading_add(Request *request, CaptureOrder *order, BackendChoice choice);
 
+/*
+ * Adds what a recording takes samples with. REQUEST_ANSWERED when there is none: the caller is told
+ * why.
+ */
+_must_check_ int loading_add_sampling(Request *request, RecordOrder *record);
+
+/* Switches off what takes samples, also where the job that is to do that was killed. */
+void loading_end_sampling(const Manager *manager);
+
 /* The settings have changed. */
 void loading_reconsider(Manager *manager);
 /* They want programs, and this process can load none any more because the earlier ones did not. */

@@ -11,6 +11,7 @@
 #include "base/name.h"
 #include "job/job.h"
 #include "server/own-processes.h"
+#include "service/method/addition.h"
 #include "service/method/listening.h"
 #include "service/method/loading.h"
 #include "service/method/memory-jobs.h"
@@ -34,17 +35,7 @@ _Static_assert(CAPTURE_MAX_PIDS + CAPTURE_MAX_CALLERS < ORDER_MAX_PIDS, "room fo
 
 /* publishing */
 
-/* The state of such a request begins with this. */
-typedef struct Addition {
-        OrderName name; /* "": named by the time it begins at */
-        bool tagged, replace, is_import;
-        const Spool *spool; /* borrowed; NULL: @file is not there */
-        int file;           /* owned; ours beside those of the jobs */
-        Buffer sources;     /* what the capture job said of them; part of the answer */
-        Buffer rotated;     /* names that had to make room before it */
-} Addition;
-
-static void addition_release(Request *request) {
+void addition_release(Request *request) {
         Addition *addition = request->state;
 
         buffer_done(&addition->sources);
@@ -111,27 +102,19 @@ static int new_publishing(Request *request, Order **ret) {
         return r;
 }
 
+int addition_publish(Request *request) {
+        _cleanup_(freep) Order *order = NULL;
+        int r = new_publishing(request, &order);
+
+        return r == 0 ? request_continue(request, order, &publishing) : r;
+}
+
 /* capture */
 
-typedef struct CaptureFields {
-        const char *tag;
-        bool replace, anonymous, interval;
-        OptionalBool wants_smaps;
-        const char *backend_name; /* NULL: not given */
-        BackendChoice backend;
-        const char *smaps_mode; /* likewise */
-        SmapsMode smaps;
-        OptionalBool wants_heap, wants_reasons;
-        bool heap;
-} CaptureFields;
-
-typedef struct CaptureState {
-        Addition addition;
-        CaptureFields fields;
-} CaptureState;
-
 /* Drop progress for a caller that does not read it: a capture must not pause and delay others. */
-static int on_progress(Request *request, Span parameters) {
+int addition_on_progress(Request *request, Span parameters) {
+        if (!request->connection)
+                return 0;
         if (connection_has_room(request->connection, parameters.n + CAPTURE_ENVELOPE_BYTES))
                 connection_continue(request->connection, parameters);
         return 0;
@@ -140,7 +123,6 @@ static int on_progress(Request *request, Span parameters) {
 static int on_captured(Request *request, const JobReply *reply) {
         CaptureState *state = request->state;
         Addition *addition = &state->addition;
-        _cleanup_(freep) Order *order = NULL;
         Span texts[2];
         int r;
 
@@ -157,8 +139,7 @@ static int on_captured(Request *request, const JobReply *reply) {
         buffer_append(&addition->rotated, texts[1].bytes, texts[1].n);
         if (buffer_failure(&addition->sources) < 0 || buffer_failure(&addition->rotated) < 0)
                 return -ENOMEM;
-        r = new_publishing(request, &order);
-        return r == 0 ? request_continue(request, order, &publishing) : r;
+        return state->on_written(request);
 }
 
 /* The order is made late because it lists the processes of the jobs that run by then. */
@@ -231,14 +212,12 @@ static int set_order(Request *request, CaptureOrder *order) {
         return r == 0 ? listening_add(request, order, false) : r;
 }
 
-static const Stage capturing;
-
 /* Captures after the attempt to load programs, whatever came of it. */
 static int go_on(Request *request) {
         _cleanup_(freep) Order *order = request_new_order(request, ORDER_CAPTURE);
         int r = order ? set_order(request, &order->capture) : -ENOMEM;
 
-        return r == 0 ? request_continue(request, order, &capturing) : r;
+        return r == 0 ? request_continue(request, order, &addition_capturing) : r;
 }
 
 static int on_loaded(Request *request, const JobReply *reply) {
@@ -274,10 +253,10 @@ static int prepare_capture(Request *request) {
         return r == 0 ? request_set_order(request, order) : r;
 }
 
-static const Stage capturing = {
+const Stage addition_capturing = {
         .prepare = prepare_capture,
         .on_note = memory_jobs_take,
-        .on_part = on_progress,
+        .on_part = addition_on_progress,
         .on_result = on_captured,
         .keeps_place = true,
         .tells_progress = true,
@@ -306,6 +285,7 @@ int method_capture(Request *request) {
         if (!state)
                 return -ENOMEM;
         state->addition.file = -EBADF;
+        state->on_written = addition_publish;
         fields = &state->fields;
         r = request_decode(request, table, ELEMENTSOF(table), fields);
         if (r != 0)
@@ -351,7 +331,7 @@ int method_capture(Request *request) {
         if (fields->tag)
                 memcpy(state->addition.name.text, fields->tag, strlen(fields->tag) + 1);
         clean_spool(request->manager);
-        return request_submit(request, NULL, QUEUE_ADDING, &capturing);
+        return request_submit(request, NULL, QUEUE_ADDING, &addition_capturing);
 }
 
 /* import */

@@ -21,6 +21,9 @@
         M(Compare,     method_analysis,      NOTHING, INDEXED)                                     \
         M(CompareSets, method_analysis,      NOTHING, INDEXED)                                     \
         M(Info,        method_analysis,      NOTHING, INDEXED)                                     \
+        M(Record,      method_record,        CAPTURED, PLAIN)                                      \
+        M(EndRecording, method_end_recording, NOTHING, PLAIN)                                      \
+        M(Stacks,      method_analysis,      NOTHING, INDEXED)                                     \
         M(MetricList,  method_metric_list,   NOTHING, PLAIN)                                       \
         M(Verify,      method_verify,        NOTHING, INDEXED)                                     \
         M(Remove,      method_remove,        REMOVED, INDEXED)                                     \
@@ -44,6 +47,8 @@ int method_remove(Request *request);
 int method_rename(Request *request);
 int method_export(Request *request);
 int method_import(Request *request);
+int method_record(Request *request);
+int method_end_recording(Request *request);
 int method_status(Request *request);
 int varlink_get_info(Request *request);
 int varlink_get_description(Request *request);

@@ -91,6 +91,7 @@ struct Request {
         uid_t uid;
         bool more;
         bool is_stopping; /* its job is to come to an end, or is to as soon as it starts */
+        bool is_kept;     /* it goes on to its end without its caller */
         bool is_over;
 
         /* the call, before it is handled */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -530,31 +531,34 @@ END_TEST
 /* The verifier needs about 3 us for an instruction that it looks at, each time a daemon starts. */
 #define MOST_VERIFIED 32000u
 
-/* Of the program of a link; -errno. */
-static int count_verified(int link_fd, uint32_t *ret) {
+static int ask(int fd, void *info, uint32_t n) {
         union bpf_attr call = bpf_call_nothing();
-        struct bpf_prog_info program = {};
+
+        call.info.bpf_fd = (uint32_t) fd;
+        call.info.info_len = n;
+        call.info.info = (uintptr_t) info;
+        return bpf_call(BPF_OBJ_GET_INFO_BY_FD, &call) < 0 ? -errno : 0;
+}
+
+static int open_by_id(enum bpf_cmd cmd, uint32_t id) {
+        union bpf_attr call = bpf_call_nothing();
+        int fd;
+
+        call.prog_id = id;
+        fd = (int) bpf_call(cmd, &call);
+        return fd < 0 ? -errno : fd;
+}
+
+/* Of the program of a link; -errno. */
+static int find_program(int link_fd, struct bpf_prog_info *ret) {
         struct bpf_link_info link = {};
         _cleanup_(fd_closep) int fd = -EBADF;
+        int r = ask(link_fd, &link, sizeof(link));
 
-        call.info.bpf_fd = (uint32_t) link_fd;
-        call.info.info_len = sizeof(link);
-        call.info.info = (uintptr_t) &link;
-        if (bpf_call(BPF_OBJ_GET_INFO_BY_FD, &call) < 0)
-                return -errno;
-        call = bpf_call_nothing();
-        call.prog_id = link.prog_id;
-        fd = (int) bpf_call(BPF_PROG_GET_FD_BY_ID, &call);
-        if (fd < 0)
-                return -errno;
-        call = bpf_call_nothing();
-        call.info.bpf_fd = (uint32_t) fd;
-        call.info.info_len = sizeof(program);
-        call.info.info = (uintptr_t) &program;
-        if (bpf_call(BPF_OBJ_GET_INFO_BY_FD, &call) < 0)
-                return -errno;
-        *ret = program.verified_insns;
-        return 0;
+        if (r < 0)
+                return r;
+        fd = open_by_id(BPF_PROG_GET_FD_BY_ID, link.prog_id);
+        return fd < 0 ? fd : ask(fd, ret, sizeof(*ret));
 }
 
 START_TEST(the_verifier_is_soon_done) {
@@ -566,13 +570,95 @@ START_TEST(the_verifier_is_soon_done) {
 
         ck_assert_msg(task_program_load(&options, &all, reason) == 0, "%s", reason);
         for (size_t i = 0; i < ELEMENTSOF(links); i++) {
-                uint32_t n = 0;
+                struct bpf_prog_info program = {};
 
-                ck_assert_int_eq(count_verified(all.fds[links[i]], &n), 0);
-                ck_assert_uint_gt(n, 0); /* told since 5.16 */
-                ck_assert_uint_le(n, MOST_VERIFIED);
+                ck_assert_int_eq(find_program(all.fds[links[i]], &program), 0);
+                ck_assert_uint_gt(program.verified_insns, 0); /* told since 5.16 */
+                ck_assert_uint_le(program.verified_insns, MOST_VERIFIED);
         }
         task_objects_done(&all);
+}
+END_TEST
+
+START_TEST(the_programs_of_a_recording_are_loaded) {
+        static const TaskObject both[] = { TASK_OBJECT_GO_ON, TASK_OBJECT_CLOCK };
+        const TaskProgramOptions options = { .ledger = true, .waits = true };
+        char reason[TASK_PROGRAM_REASON_BYTES] = "";
+        TaskObjects all;
+
+        ck_assert_msg(task_program_load(&options, &all, reason) == 0, "%s", reason);
+        /* A kernel that has neither hook says why it does without. */
+        ck_assert_msg((all.fds[TASK_OBJECT_GO_ON] >= 0) == (reason[0] == '\0'), "%s", reason);
+        ck_assert_int_ge(all.fds[TASK_OBJECT_SAMPLES], 0);
+        ck_assert_int_ge(all.fds[TASK_OBJECT_CLOCK], 0);
+        ck_assert_int_ge(all.fds[TASK_OBJECT_REST], 0);
+        for (size_t i = 0; i < ELEMENTSOF(both); i++) {
+                struct bpf_prog_info program = {};
+
+                if (all.fds[both[i]] < 0)
+                        continue;
+                ck_assert_int_eq(ask(all.fds[both[i]], &program, sizeof(program)), 0);
+                ck_assert_uint_le(program.verified_insns, MOST_VERIFIED);
+        }
+        task_objects_done(&all);
+}
+END_TEST
+
+#define MOST_MAP_BYTES (UINT64_C(16) << 20)
+#define MAX_MAPS 64
+
+static uint64_t find_map_bytes(uint32_t id) {
+        char path[64], line[128];
+        uint64_t n_bytes = 0;
+        _cleanup_(fd_closep) int fd = open_by_id(BPF_MAP_GET_FD_BY_ID, id);
+        FILE *file;
+
+        ck_assert_int_ge(fd, 0);
+        (void) snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+        file = fopen(path, "re");
+        ck_assert_ptr_nonnull(file);
+        while (fgets(line, sizeof(line), file))
+                (void) sscanf(line, "memlock: %" SCNu64, &n_bytes);
+        (void) fclose(file);
+        return n_bytes;
+}
+
+START_TEST(empty_maps_take_little_memory) {
+        const TaskProgramOptions options = { .ledger = true, .waits = true };
+        char reason[TASK_PROGRAM_REASON_BYTES] = "";
+        uint32_t known[MAX_MAPS];
+        uint64_t n_bytes = 0;
+        size_t n_known = 0;
+        TaskObjects all;
+
+        ck_assert_msg(task_program_load(&options, &all, reason) == 0, "%s", reason);
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++) {
+                uint32_t ids[MAX_MAPS];
+                struct bpf_prog_info program = { .nr_map_ids = MAX_MAPS,
+                                                 .map_ids = (uintptr_t) ids };
+
+                if (i == TASK_OBJECT_GO_ON || i == TASK_OBJECT_CLOCK) {
+                        if (ask(all.fds[i], &program, sizeof(program)) < 0)
+                                continue;
+                } else if (find_program(all.fds[i], &program) < 0)
+                        continue; /* a map */
+                for (uint32_t k = 0; k < program.nr_map_ids; k++) {
+                        bool is_known = false;
+
+                        for (size_t at = 0; at < n_known; at++)
+                                is_known |= known[at] == ids[k];
+                        if (is_known)
+                                continue;
+                        ck_assert_uint_lt(n_known, MAX_MAPS);
+                        known[n_known++] = ids[k];
+                        n_bytes += find_map_bytes(ids[k]);
+                }
+        }
+        task_objects_done(&all);
+        printf("# %zu maps with %" PRIu64 " bytes\n", n_known, n_bytes);
+        (void) fflush(stdout);
+        ck_assert_uint_gt(n_known, 8);
+        ck_assert_uint_lt(n_bytes, MOST_MAP_BYTES);
 }
 END_TEST
 
@@ -635,6 +721,8 @@ static Suite *make_suite(bool is_loaded) {
         tcase_add_test(tcase, a_build_without_it_says_so);
         if (is_loaded) {
                 tcase_add_test(tcase, the_verifier_is_soon_done);
+                tcase_add_test(tcase, the_programs_of_a_recording_are_loaded);
+                tcase_add_test(tcase, empty_maps_take_little_memory);
                 tcase_add_test(tcase, a_wait_in_progress_counts_from_the_loading_on);
         }
         suite_add_tcase(suite, tcase);

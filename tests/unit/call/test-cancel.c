@@ -190,6 +190,22 @@ START_TEST(waits_end_with_bytes_or_with_time) {
 }
 END_TEST
 
+START_TEST(another_descriptor_can_be_watched) {
+        _cleanup_(fd_closep) int read_fd = -EBADF, write_fd = -EBADF;
+        int fds[2];
+
+        ck_assert_int_eq(pipe(fds), 0);
+        read_fd = fds[0];
+        write_fd = fds[1];
+        ck_assert_int_eq(cancel_wait_either(-1, POLLIN, read_fd, 0), CANCEL_E_TIMEOUT);
+        ck_assert_int_eq(write(write_fd, "x", 1), 1);
+        ck_assert_int_eq(cancel_wait_either(-1, POLLIN, read_fd, CANCEL_NO_DEADLINE),
+                         CANCEL_E_WATCHED);
+        ck_assert_int_eq(cancel_wait_either(read_fd, POLLIN, read_fd, 0), CANCEL_E_WATCHED);
+        ck_assert_int_eq(cancel_wait_either(read_fd, POLLIN, -1, 0), CANCEL_OK);
+}
+END_TEST
+
 START_TEST(deadlines_do_not_wrap) {
         ck_assert_uint_eq(mono_deadline_ns(0), CANCEL_NO_DEADLINE);
         ck_assert_uint_eq(mono_deadline_ns(UINT64_MAX), UINT64_MAX);
@@ -207,6 +223,7 @@ int main(void) {
         tcase_add_test(signals, a_first_signal_can_be_a_wish_to_end);
         tcase_add_test(signals, signals_are_for_the_command_while_it_runs);
         tcase_add_test(time, waits_end_with_bytes_or_with_time);
+        tcase_add_test(time, another_descriptor_can_be_watched);
         tcase_add_test(time, deadlines_do_not_wrap);
         suite_add_tcase(suite, signals);
         suite_add_tcase(suite, time);

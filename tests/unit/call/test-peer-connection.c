@@ -158,6 +158,56 @@ START_TEST(a_call_without_an_end_is_asked_for_one_by_the_first_signal) {
 }
 END_TEST
 
+/* What is asked instead of the peer, and how often. */
+typedef struct Asked {
+        Heard heard; /* on_reply() counts here */
+        int watched_fd, peer;
+        unsigned n;
+        int answer;
+} Asked;
+
+static int on_stop(void *userdata) {
+        static const char last[] = "{\"parameters\":{\"n\":2}}";
+        Asked *asked = userdata;
+
+        asked->n++;
+        asked->watched_fd = fd_close(asked->watched_fd);
+        return asked->answer != 0 ||
+                               write(asked->peer, last, sizeof(last)) == (ssize_t) sizeof(last)
+                       ? asked->answer
+                       : -EIO;
+}
+
+static const int stop_answers[] = { 0, -EPERM, 7 };
+
+START_TEST(a_call_without_an_end_can_be_ended_elsewhere) {
+        _cleanup_(line_done) Line line;
+        char complaint[CONNECTION_COMPLAINT_BYTES];
+        Asked asked = { .heard = { .fd = -EBADF }, .answer = stop_answers[_i] };
+        const Request request = { .method = "x.Record",
+                                  .more = true,
+                                  .stoppable = true,
+                                  .on_stop = on_stop,
+                                  .watched_fd = &asked.watched_fd };
+        int fds[2];
+        Reply error = {};
+
+        line_open(&line);
+        cancel_open();
+        asked.peer = line.peer;
+        ck_assert_int_eq(pipe(fds), 0);
+        asked.watched_fd = fds[0];
+        ck_assert_int_eq(close(fds[1]), 0);
+        LINE_SAY(&line, "{\"parameters\":{\"n\":1},\"continues\":true}");
+        ck_assert_int_eq(
+                connection_call(line.connection, &request, on_reply, &asked, &error, complaint),
+                stop_answers[_i]);
+        ck_assert_uint_eq(asked.n, 1);
+        ck_assert_int_eq(asked.heard.sum, stop_answers[_i] == 0 ? 3 : 1);
+        ck_assert(!cancel_requested());
+}
+END_TEST
+
 START_TEST(a_callback_ends_the_call) {
         _cleanup_(line_done) Line line;
         char complaint[CONNECTION_COMPLAINT_BYTES];
@@ -515,6 +565,8 @@ int main(void) {
         tcase_add_test(replies, an_error_is_the_callers_to_explain);
         tcase_add_test(replies, a_callback_ends_the_call);
         tcase_add_test(replies, a_call_without_an_end_is_asked_for_one_by_the_first_signal);
+        tcase_add_loop_test(replies, a_call_without_an_end_can_be_ended_elsewhere, 0,
+                            ELEMENTSOF(stop_answers));
         tcase_add_loop_test(failure, silence_and_hanging_up_are_put_into_words, 0,
                             ELEMENTSOF(failures));
         tcase_add_loop_test(failure, a_peer_that_never_stops_does_not_stop_the_clock, 0,

@@ -177,6 +177,12 @@ static const struct {
         { "writing", 7, true, 0, 80, "Writing 7" },
         { "cgroups", 1, true, 2, 20, "Reading cgroups [] 1/2" },
         { "\033[2J", 1, false, 0, 80, "Working 1" },
+        { "recording", 2500000000, true, 10000000000, 40,
+          "Recording [####..............] 2s of 10s" },
+        { "recording", 61000000000, true, 3600000000000, 20, "Recording [] 1min 1s of 1h" },
+        { "recording", 3000000000, false, 0, 80, "Recording 3s" },
+        { "recording", UINT64_MAX, true, UINT64_MAX, 20,
+          "Recording [] 213503d 23h of 213503d 23h" },
 };
 
 START_TEST(progress_is_one_line_without_surprises) {

@@ -423,6 +423,58 @@ static void record(bool is_deaf) {
         reply("{\"stopped\":true}", false);
 }
 
+/*
+ * Says what it was told, and records until the time is over or it is asked to end. FAKE_RECORD is
+ * how it behaves: it "die"s, is "denied", or has another job "unwind".
+ */
+static void take_samples(void) {
+        const RecordOrder *record = &order->record;
+        const char *what = getenv("FAKE_RECORD");
+        char text[256], heard[80] = "";
+        uint64_t left_ns = record->limit_ns;
+        int socket = -1, r;
+
+        if (what && strcmp(what, "die") == 0)
+                _exit(7);
+        if (what && strcmp(what, "denied") == 0) {
+                fail(WIRE_ERROR_PERMISSION_DENIED, "no");
+                return;
+        }
+        if (what && strcmp(what, "unwind") == 0) {
+                socket = ask_for(PACKET_UNWIND);
+                (void) snprintf(heard, sizeof(heard), " [%s]", exchange(socket, "ping"));
+        }
+        (void) snprintf(text, sizeof(text),
+                        "{\"progress\":{\"phase\":\"recording\",\"told\":"
+                        "\"%llu %llu %u %d %d %d%s\"}}",
+                        (unsigned long long) record->limit_ns,
+                        (unsigned long long) record->period_ns, record->stack_bytes,
+                        record->waiting, record->running, record->frames, heard);
+        if (take_fd(record->output) < 0 || take_fd(record->tasks[TASK_OBJECT_SAMPLES]) < 0 ||
+            take_fd(record->tasks[TASK_OBJECT_CONTROL]) < 0)
+                _exit(8);
+        for (;;) {
+                reply(text, true);
+                r = await_message(2);
+                if (r != PACKET_E_AGAIN || left_ns <= 2000000)
+                        break;
+                left_ns -= 2000000;
+        }
+        if (r != PACKET_E_AGAIN && (r != 0 || reader.kind != PACKET_STOP))
+                _exit(6);
+        tell(NULL, NULL, NULL);
+}
+
+/* Has all parts, and writes what they become. */
+static void join(void) {
+        const JoinOrder *parts = &order->join;
+
+        if (take_fd(parts->begin) < 0 || take_fd(parts->end) < 0 || take_fd(parts->recording) < 0 ||
+            write(take_fd(parts->output), "joined", 6) != 6)
+                _exit(8);
+        tell(NULL, NULL, NULL);
+}
+
 static void tell_objects(uint32_t n, const char *reason, int fd) {
         ObjectsResult result = { .n = n, .objects = { TASK_OBJECT_TASKS } };
 
@@ -469,6 +521,15 @@ static void act(void) {
         case ORDER_CAPTURE:
                 capture();
                 break;
+        case ORDER_RECORD:
+                take_samples();
+                break;
+        case ORDER_UNWIND:
+                serve(order->unwind.socket, false);
+                break;
+        case ORDER_JOIN:
+                join();
+                break;
         case ORDER_FILES:
                 serve(order->files.socket, false);
                 break;
@@ -512,6 +573,7 @@ static void act(void) {
         case ORDER_REMOVE:
         case ORDER_RENAME:
         case ORDER_SURVEY:
+        case ORDER_STACKS:
         case ORDER_COMPARE:
         case ORDER_COMPARE_SETS:
         case ORDER_FOLD:

@@ -18,7 +18,7 @@ static bool reserves;
 static unsigned n_results, n_parts, n_drained;
 
 static const JobTerms record_terms = {
-        .word = "record",
+        .word = "made-up",
         .clock = JOB_CLOCK_SILENCE,
         .time_ns = 60 * NSEC_PER_SEC,
         .max_data_bytes = JOB_ANY_MEMORY,

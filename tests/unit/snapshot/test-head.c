@@ -160,6 +160,30 @@ START_TEST(heads_survive_a_round_trip) {
 }
 END_TEST
 
+START_TEST(a_recording_says_so_and_where_its_parts_are) {
+        static const char text[] = "{\"fileKind\":\"recording\",\"beginBytes\":17,"
+                                   "\"endBytes\":18,\"tagged\":false,\"formatVersion\":1}";
+        Head head = { .format_version = 1 }, read;
+        Buffer json;
+
+        head.is_recording = head.has_parts = true;
+        head.begin_bytes = 17;
+        head.end_bytes = 18;
+        write_head(&head, &json);
+        ck_assert(span_is(buffer_span(&json), text));
+        buffer_done(&json);
+        check_round_trip(&head);
+        ck_assert_int_eq(scan(SPAN_LITERAL(text), &read), 0);
+        ck_assert(read.is_recording && read.begin_bytes == 17 && read.end_bytes == 18);
+        head_done(&read);
+        /* Kinds of later versions are not known. */
+        ck_assert_int_eq(scan(SPAN_LITERAL("{\"fileKind\":\"other\",\"formatVersion\":1}"), &read),
+                         0);
+        ck_assert(!read.is_recording);
+        head_done(&read);
+}
+END_TEST
+
 START_TEST(any_bytes_of_a_host_name_come_back) {
         Head head = full_head(), read;
         Buffer json;
@@ -218,6 +242,10 @@ static const char *const malformed_rows[] = {
         "{\"formatVersion\":1,\"waitsSinceBoottimeNs\":\"1\"}",
         "{\"formatVersion\":1,\"cost\":1}",
         "{\"formatVersion\":1,\"cost\":{\"wallNs\":-1}}",
+        "{\"formatVersion\":1,\"fileKind\":1}",
+        "{\"formatVersion\":1,\"fileKind\":\"recording\"}", /* without its parts */
+        "{\"formatVersion\":1,\"beginBytes\":-1}",
+        "{\"formatVersion\":1,\"endBytes\":\"1\"}",
         "{\"formatVersion\":1,\"importedFrom\":null}",
         "{\"formatVersion\":1,\"importedFrom\":\"x\"}",
         "{\"formatVersion\":1,\"importedFrom\":[]}",
@@ -267,6 +295,7 @@ int main(void) {
         tcase_add_test(write, unknown_members_are_left_out);
         suite_add_tcase(suite, write);
         tcase_add_test(read, heads_survive_a_round_trip);
+        tcase_add_test(read, a_recording_says_so_and_where_its_parts_are);
         tcase_add_test(read, any_bytes_of_a_host_name_come_back);
         tcase_add_test(read, unknown_members_are_skipped);
         tcase_add_loop_test(read, malformed_heads_are_refused, 0, ELEMENTSOF(malformed_rows));

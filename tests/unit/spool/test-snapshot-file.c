@@ -25,7 +25,7 @@ static void tear_down(void) {
 static void check_verify(int expected) {
         SnapshotFault fault = {};
         Head head;
-        int r = snapshot_file_verify(fd, &head, &fault);
+        int r = snapshot_file_verify(fd, SNAPSHOT_PART_WHOLE, &head, &fault);
 
         ck_assert_msg(r == expected, "%d: %s", r, fault.text);
         if (r == 0)
@@ -38,13 +38,14 @@ static void check_fault(const char *part) {
         SnapshotFault fault = {};
         Head head;
 
-        ck_assert_int_eq(snapshot_file_verify(fd, &head, &fault), SNAPSHOT_FILE_E_DAMAGED);
+        ck_assert_int_eq(snapshot_file_verify(fd, SNAPSHOT_PART_WHOLE, &head, &fault),
+                         SNAPSHOT_FILE_E_DAMAGED);
         ck_assert_msg(strstr(fault.text, part) != NULL, "\"%s\" says nothing of \"%s\"", fault.text,
                       part);
 }
 
 /* Opens and reads to the end. *ret_document is the text so far, also after a failure. */
-static int read_document(Buffer *ret_document, char *ret_fault, size_t n_space) {
+static int read_part(SnapshotPart part, Buffer *ret_document, char *ret_fault, size_t n_space) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *reader = NULL;
         SnapshotFault fault = {};
         char space[4096];
@@ -54,7 +55,7 @@ static int read_document(Buffer *ret_document, char *ret_fault, size_t n_space) 
 
         buffer_init(ret_document, 0);
         ret_fault[0] = '\0';
-        r = snapshot_file_reader_new(fd, &reader, &head, &fault);
+        r = snapshot_file_reader_new(fd, part, &reader, &head, &fault);
         if (r != SNAPSHOT_FILE_OK && r != SNAPSHOT_FILE_E_NO_HEAD) {
                 (void) strcpy(ret_fault, fault.text);
                 return r;
@@ -67,6 +68,10 @@ static int read_document(Buffer *ret_document, char *ret_fault, size_t n_space) 
         } while (r == 0 && n > 0);
         (void) strcpy(ret_fault, snapshot_file_reader_fault(reader)->text);
         return r;
+}
+
+static int read_document(Buffer *ret_document, char *ret_fault, size_t n_space) {
+        return read_part(SNAPSHOT_PART_WHOLE, ret_document, ret_fault, n_space);
 }
 
 START_TEST(a_file_is_read_as_it_was_written) {
@@ -311,8 +316,8 @@ START_TEST(every_flipped_bit_is_detected) {
                         Head read;
 
                         ck_assert_int_eq(pwrite(fd, &flipped, 1, (off_t) i), 1);
-                        ck_assert_msg(snapshot_file_verify(fd, &read, &fault) ==
-                                              SNAPSHOT_FILE_E_DAMAGED,
+                        ck_assert_msg(snapshot_file_verify(fd, SNAPSHOT_PART_WHOLE, &read,
+                                                           &fault) == SNAPSHOT_FILE_E_DAMAGED,
                                       "byte %zu bit %u", i, bit);
                         ck_assert_str_ne(fault.text, "");
                         ck_assert_int_eq(pwrite(fd, &bytes.bytes[i], 1, (off_t) i), 1);
@@ -451,7 +456,8 @@ START_TEST(a_directory_is_no_file) {
         SnapshotFault fault;
         Head head;
 
-        ck_assert_int_eq(snapshot_file_verify(dir.fd, &head, &fault), SNAPSHOT_FILE_E_DAMAGED);
+        ck_assert_int_eq(snapshot_file_verify(dir.fd, SNAPSHOT_PART_WHOLE, &head, &fault),
+                         SNAPSHOT_FILE_E_DAMAGED);
         ck_assert_str_eq(fault.text, "it is not a regular file");
 }
 END_TEST
@@ -468,7 +474,7 @@ START_TEST(a_file_of_the_prior_tool_verifies_by_what_it_tells) {
         Head head;
 
         write_frame(fd, v0_document, sizeof(v0_document) - 1);
-        ck_assert_int_eq(snapshot_file_verify(fd, &head, &fault), 0);
+        ck_assert_int_eq(snapshot_file_verify(fd, SNAPSHOT_PART_WHOLE, &head, &fault), 0);
         ck_assert_uint_eq(head.format_version, 0);
         ck_assert(head.has_threads && head.threads == 2);
         ck_assert(head.has_processes && head.processes == 1);
@@ -509,7 +515,8 @@ START_TEST(malformed_documents_are_damage_with_an_offset_in_the_document) {
         Head head;
 
         write_frame(fd, text, sizeof(text) - 1);
-        ck_assert_int_eq(snapshot_file_verify(fd, &head, &fault), SNAPSHOT_FILE_E_DAMAGED);
+        ck_assert_int_eq(snapshot_file_verify(fd, SNAPSHOT_PART_WHOLE, &head, &fault),
+                         SNAPSHOT_FILE_E_DAMAGED);
         ck_assert(fault.has_offset && fault.in_document);
         ck_assert_uint_eq(fault.offset, 12);
         ck_assert_str_eq(fault.text, "threads: a thread must be an object");
@@ -606,7 +613,8 @@ START_TEST(a_bomb_is_read_no_farther_than_declared) {
         ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
         write_frame(fd, zeros, sizeof(zeros));
         ck_assert_int_eq(write(fd, bytes.bytes, bytes.n), (ssize_t) bytes.n);
-        ck_assert_int_eq(snapshot_file_reader_new(fd, &reader, &head, NULL), 0);
+        ck_assert_int_eq(snapshot_file_reader_new(fd, SNAPSHOT_PART_WHOLE, &reader, &head, NULL),
+                         0);
         while ((r = snapshot_file_refill(reader, space, sizeof(space), &n)) == 0 && n > 0)
                 n_total += n;
         ck_assert_int_eq(r, -EBADMSG);
@@ -734,6 +742,242 @@ START_TEST(a_file_without_head_gets_no_new_one) {
 }
 END_TEST
 
+/* recordings */
+
+#define RECORDED "{\"recording\":{}}"
+
+static int parts[SNAPSHOT_RECORDING_PARTS];
+
+/* Each part under a head of its own. */
+static void write_parts(void) {
+        static const char *const names[] = { "begin", "end", "between" };
+        _cleanup_(snapshot_file_writer_freep) SnapshotFileWriter *writer = NULL;
+        Head head;
+        uint64_t n_bytes;
+
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                parts[i] = test_dir_file(&dir, names[i]);
+                head = test_head(names[i], 10 + i, 0);
+                if (i < 2)
+                        (void) write_snapshot(parts[i], &head);
+        }
+        ck_assert_int_eq(snapshot_file_writer_new(parts[2], &writer), 0);
+        ck_assert_int_eq(snapshot_file_writer_write(writer, RECORDED, strlen(RECORDED)), 0);
+        ck_assert_int_eq(snapshot_file_writer_finish(writer, &head, &n_bytes), 0);
+}
+
+static void close_parts(void) {
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++)
+                (void) close(parts[i]);
+}
+
+static void write_recording(Head *head) {
+        SnapshotFault fault = {};
+        uint64_t n_bytes = 0;
+        int r;
+
+        write_parts();
+        r = snapshot_file_join(parts, fd, head, &n_bytes, &fault);
+        ck_assert_msg(r == 0, "%s", fault.text);
+        ck_assert_uint_eq(n_bytes, (uint64_t) lseek(fd, 0, SEEK_END));
+}
+
+static void check_parts(const char *name) {
+        static const char *const names[] = { "begin", "end" };
+        Buffer document;
+        char fault[256];
+        Head head;
+
+        ck_assert_int_eq(snapshot_file_check_digest(fd, NULL), 0);
+        ck_assert_int_eq(snapshot_file_read_head(fd, &head, NULL), 0);
+        ck_assert_str_eq(head.name, name);
+        ck_assert(head.is_recording && head.has_parts);
+        ck_assert_uint_eq(head.begin_bytes, (uint64_t) lseek(parts[0], 0, SEEK_END));
+        ck_assert_uint_eq(head.end_bytes, (uint64_t) lseek(parts[1], 0, SEEK_END));
+        head_done(&head);
+        for (size_t i = 0; i < ELEMENTSOF(names); i++) {
+                SnapshotFault why = {};
+                int r = snapshot_file_verify(fd, SNAPSHOT_PART_BEGIN + (SnapshotPart) i, &head,
+                                             &why);
+
+                ck_assert_msg(r == 0, "%s", why.text);
+                ck_assert_str_eq(head.name, names[i]);
+                ck_assert_uint_eq(head.threads, 2);
+                ck_assert(!head.is_recording);
+                head_done(&head);
+        }
+        for (size_t n = 1; n < 4096; n *= 3) {
+                ck_assert_int_eq(read_part(SNAPSHOT_PART_RECORDING, &document, fault, n), 0);
+                ck_assert(span_is(buffer_span(&document), RECORDED));
+                buffer_done(&document);
+        }
+}
+
+START_TEST(a_recording_has_its_parts) {
+        Head head = test_head("recorded", 10, 7);
+        Buffer document;
+        char fault[256];
+
+        write_recording(&head);
+        check_parts("recorded");
+        /* There is no document that is all of it. */
+        ck_assert_int_eq(read_document(&document, fault, 64), SNAPSHOT_FILE_E_DAMAGED);
+        ck_assert_str_eq(fault, "the head does not give the length of the document");
+        buffer_done(&document);
+        check_verify(SNAPSHOT_FILE_E_DAMAGED);
+        close_parts();
+}
+END_TEST
+
+START_TEST(a_new_head_keeps_the_parts) {
+        Head head = test_head("old", 10, 7), renamed = test_head("new", 11, 8);
+        int other = test_dir_file(&dir, "other");
+        uint64_t n_bytes;
+
+        write_recording(&head);
+        renamed.begin_bytes = 3; /* taken from the file, not from the caller */
+        ck_assert_int_eq(snapshot_file_rehead(fd, other, &renamed, &n_bytes, NULL), 0);
+        ck_assert_int_eq(dup2(other, fd), fd);
+        ck_assert_uint_eq(n_bytes, (uint64_t) lseek(fd, 0, SEEK_END));
+        check_parts("new");
+        close_parts();
+        (void) close(other);
+}
+END_TEST
+
+/* A fault in any part, or a part that is no whole file, and there is no recording. */
+START_TEST(damaged_parts_are_not_joined) {
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++) {
+                Head head = test_head("x", 1, 0);
+                SnapshotFault fault = {};
+                uint64_t n_bytes;
+                Buffer bytes;
+                char flipped;
+
+                write_parts();
+                read_file(parts[i], &bytes);
+                flipped = (char) (bytes.bytes[bytes.n / 2] ^ 1);
+                ck_assert_int_eq(pwrite(parts[i], &flipped, 1, (off_t) (bytes.n / 2)), 1);
+                ck_assert_int_eq(snapshot_file_join(parts, fd, &head, &n_bytes, &fault),
+                                 SNAPSHOT_FILE_E_DAMAGED);
+                ck_assert_str_ne(fault.text, "");
+                fill_file(parts[i], bytes.bytes, bytes.n - 1);
+                ck_assert_int_ne(snapshot_file_join(parts, fd, &head, &n_bytes, &fault), 0);
+                fill_file(parts[i], "", 0);
+                ck_assert_int_ne(snapshot_file_join(parts, fd, &head, &n_bytes, &fault), 0);
+                buffer_done(&bytes);
+                close_parts();
+        }
+}
+END_TEST
+
+START_TEST(every_flipped_bit_of_a_recording_is_detected) {
+        Head head = test_head("x", 1, 0), read;
+        Buffer bytes;
+
+        write_recording(&head);
+        read_file(fd, &bytes);
+        for (size_t i = 0; i < bytes.n; i++) {
+                char flipped = (char) (bytes.bytes[i] ^ 1 << i % 8);
+                SnapshotFault fault = {};
+
+                ck_assert_int_eq(pwrite(fd, &flipped, 1, (off_t) i), 1);
+                ck_assert_msg(snapshot_file_verify(fd, SNAPSHOT_PART_END, &read, &fault) ==
+                                      SNAPSHOT_FILE_E_DAMAGED,
+                              "byte %zu", i);
+                ck_assert_str_ne(fault.text, "");
+                ck_assert_int_eq(pwrite(fd, &bytes.bytes[i], 1, (off_t) i), 1);
+        }
+        buffer_done(&bytes);
+        close_parts();
+}
+END_TEST
+
+START_TEST(every_cut_of_a_recording_is_detected) {
+        Head head = test_head("x", 1, 0);
+        Buffer bytes, document;
+        char fault[256];
+
+        write_recording(&head);
+        read_file(fd, &bytes);
+        for (size_t n = 0; n < bytes.n; n++) {
+                fill_file(fd, bytes.bytes, n);
+                for (SnapshotPart part = SNAPSHOT_PART_BEGIN; part <= SNAPSHOT_PART_RECORDING;
+                     part++) {
+                        ck_assert_int_eq(read_part(part, &document, fault, 64),
+                                         SNAPSHOT_FILE_E_DAMAGED);
+                        ck_assert_str_ne(fault, "");
+                        buffer_done(&document);
+                }
+        }
+        buffer_done(&bytes);
+        close_parts();
+}
+END_TEST
+
+/* Plain readers do not check the digest: a head that lies gets them no farther than its file. */
+START_TEST(a_head_that_lies_about_the_parts) {
+        static const char *const members[] = { "\"beginBytes\":", "\"endBytes\":" };
+        Head head = test_head("x", 1, 0), read;
+        Buffer bytes, document;
+        char fault[256];
+
+        write_recording(&head);
+        read_file(fd, &bytes);
+        for (size_t i = 0; i < ELEMENTSOF(members); i++) {
+                char *at = memmem(bytes.bytes, bytes.n, members[i], strlen(members[i])), saved[3];
+
+                ck_assert_ptr_nonnull(at);
+                at += strlen(members[i]);
+                memcpy(saved, at, sizeof(saved));
+                for (unsigned value = 100; value < 1000; value++) {
+                        bool is_true;
+
+                        (void) snprintf(fault, sizeof(fault), "%u", value);
+                        memcpy(at, fault, sizeof(saved));
+                        is_true = memcmp(at, saved, sizeof(saved)) == 0;
+                        fill_file(fd, bytes.bytes, bytes.n);
+                        ck_assert_int_eq(snapshot_file_read_head(fd, &read, NULL), 0);
+                        head_done(&read);
+                        ck_assert_int_eq(snapshot_file_verify(fd, SNAPSHOT_PART_END, &read, NULL),
+                                         is_true ? 0 : SNAPSHOT_FILE_E_DAMAGED);
+                        if (is_true)
+                                head_done(&read);
+                        /* A part may seem to begin with the end of the one before. */
+                        if (read_part(SNAPSHOT_PART_RECORDING, &document, fault, 64) == 0)
+                                ck_assert(span_is(buffer_span(&document), RECORDED));
+                        else
+                                ck_assert(!is_true);
+                        buffer_done(&document);
+                }
+                memcpy(at, saved, sizeof(saved));
+        }
+        buffer_done(&bytes);
+        close_parts();
+}
+END_TEST
+
+START_TEST(a_snapshot_has_no_parts) {
+        Head head = test_head("x", 1, 0);
+        Buffer document;
+        char fault[256];
+
+        (void) write_snapshot(fd, &head);
+        for (SnapshotPart part = SNAPSHOT_PART_BEGIN; part <= SNAPSHOT_PART_RECORDING; part++) {
+                ck_assert_int_eq(read_part(part, &document, fault, 64), SNAPSHOT_FILE_E_DAMAGED);
+                ck_assert_str_eq(fault, "it does not have the parts of a recording");
+                buffer_done(&document);
+        }
+        /* Nor has what has no head. */
+        ck_assert_int_eq(ftruncate(fd, 0), 0);
+        ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+        write_frame(fd, v0_document, sizeof(v0_document) - 1);
+        ck_assert_int_eq(read_part(SNAPSHOT_PART_BEGIN, &document, fault, 64),
+                         SNAPSHOT_FILE_E_DAMAGED);
+        buffer_done(&document);
+}
+END_TEST
+
 static TCase *case_new(Suite *suite, const char *name) {
         TCase *tcase = tcase_create(name);
 
@@ -746,6 +990,7 @@ int main(void) {
         Suite *suite = suite_create("snapshot-file");
         TCase *write = case_new(suite, "write"), *damage = case_new(suite, "damage");
         TCase *body = case_new(suite, "body"), *rehead = case_new(suite, "rehead");
+        TCase *recording = case_new(suite, "recording");
 
         tcase_add_test(write, a_file_is_read_as_it_was_written);
         tcase_add_loop_test(write, the_order_of_threads_is_verified, 0, ELEMENTSOF(order_rows));
@@ -778,5 +1023,12 @@ int main(void) {
         tcase_add_test(rehead, a_new_head_keeps_the_body);
         tcase_add_test(rehead, a_damaged_body_gets_no_new_head);
         tcase_add_test(rehead, a_file_without_head_gets_no_new_one);
+        tcase_add_test(recording, a_recording_has_its_parts);
+        tcase_add_test(recording, a_new_head_keeps_the_parts);
+        tcase_add_test(recording, damaged_parts_are_not_joined);
+        tcase_add_test(recording, every_flipped_bit_of_a_recording_is_detected);
+        tcase_add_test(recording, every_cut_of_a_recording_is_detected);
+        tcase_add_test(recording, a_head_that_lies_about_the_parts);
+        tcase_add_test(recording, a_snapshot_has_no_parts);
         return check_main(suite);
 }

@@ -100,7 +100,7 @@ START_TEST(a_reader_keeps_what_it_opened) {
         put("x", 10, 1000, true);
         ck_assert_int_eq(spool_open_snapshot(spool, "x", &old, NULL), 0);
         ck_assert_int_eq(spool_publish(spool, fd, "x", true, 1000, NULL), 0);
-        ck_assert_int_eq(snapshot_file_verify(old, &head, NULL), 0);
+        ck_assert_int_eq(snapshot_file_verify(old, SNAPSHOT_PART_WHOLE, &head, NULL), 0);
         ck_assert_uint_eq(head.start_realtime_ns, 10);
         head_done(&head);
         (void) close(old);
@@ -318,7 +318,7 @@ START_TEST(a_renamed_snapshot_is_tagged_and_whole) {
         head_done(&head);
         ck_assert_uint_eq(count_files(), 1);
         ck_assert_int_eq(spool_open_snapshot(spool, "kept", &fd, NULL), 0);
-        ck_assert_int_eq(snapshot_file_verify(fd, &read, NULL), 0);
+        ck_assert_int_eq(snapshot_file_verify(fd, SNAPSHOT_PART_WHOLE, &read, NULL), 0);
         ck_assert_str_eq(read.name, "kept");
         ck_assert(read.tagged);
         ck_assert_uint_eq(read.start_realtime_ns, 10);

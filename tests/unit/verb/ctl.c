@@ -32,8 +32,11 @@ void ctl_done(Ctl *ctl) {
 
 /* the daemon */
 
-static void serve(const Exchange *exchange, int fd, FILE *record) {
+static void serve(const Exchange *exchange, int listener, FILE *record) {
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         _cleanup_(frame_stream_freep) FrameStream *stream = NULL;
+        struct ucred peer = {};
+        socklen_t n_peer = sizeof(peer);
         const char *frame = exchange->replies, *end = frame + exchange->n_replies;
         Span asked;
 
@@ -49,9 +52,15 @@ static void serve(const Exchange *exchange, int fd, FILE *record) {
 
         while (frame < end) {
                 size_t n = strlen(frame);
+                bool last = frame + n + 1 == end;
                 int file = -EBADF;
 
-                if (exchange->file && frame + n + 1 == end) {
+                if (last && exchange->signal != 0 && frame_stream_flush(stream) == 0 &&
+                    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_peer) == 0)
+                        (void) kill(peer.pid, exchange->signal);
+                if (last && exchange->waits && frame_stream_flush(stream) == 0)
+                        serve(exchange + 1, listener, record);
+                if (exchange->file && last) {
                         file = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
                         /* Its position is at the end, as after writing: readers must not care. */
                         if (write(file, exchange->file, strlen(exchange->file)) < 0)
@@ -79,9 +88,8 @@ static pid_t start_daemon(const Ctl *ctl, const char *socket_path, const char *r
         pid = fork();
         ck_assert_int_ge(pid, 0);
         if (pid == 0) {
-                for (size_t i = 0; i < ctl->n_exchanges; i++)
-                        serve(&ctl->exchanges[i], accept4(listener, NULL, NULL, SOCK_CLOEXEC),
-                              record);
+                for (size_t i = 0; i < ctl->n_exchanges; i += 1 + ctl->exchanges[i].waits)
+                        serve(&ctl->exchanges[i], listener, record);
                 _exit(0);
         }
         (void) fclose(record);

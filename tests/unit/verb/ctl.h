@@ -9,6 +9,7 @@
  * different one each time and leaks are found at its end.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "temporary.h"
 
@@ -17,6 +18,9 @@ typedef struct Exchange {
         const char *replies; /* frames, each ended by a NUL */
         size_t n_replies;    /* bytes of them */
         const char *file;    /* content of a descriptor sent with the last; NULL: none */
+        /* Before the last reply the client gets this signal, unless it is 0. */
+        int signal;
+        bool waits; /* before the last reply the next exchange takes place */
 } Exchange;
 
 /* The frames of a string literal, whose own NUL ends the last. */

@@ -193,8 +193,8 @@ static const struct {
           "--since \"someday\" is not a time: write YYYY-MM-DD[ HH:MM[:SS]], today, yesterday, "
           "-5min, -2h or -3d." },
         { { "--format", "pdf" },
-          "--format \"pdf\" is not a format: views are table, csv, ndjson or html, exports are "
-          "ctprof, ktstr or ndjson." },
+          "--format \"pdf\" is not a format: views are table, csv, ndjson or html, of a "
+          "recording also folded or speedscope, exports are ctprof, ktstr or ndjson." },
         { { "--socket=" }, "--socket is given an empty path." },
 };
 

@@ -84,7 +84,8 @@ static const struct {
         { { "show", "a", "--format=table", "-j" },
           "--format and --json are two forms of one result: give either.\n" },
         { { "show", "a", "--format=ktstr" },
-          "\"show\" has no --format ktstr: there are table, csv, html, ndjson.\n" },
+          "\"show\" has no --format ktstr: there are table, csv, folded, html, ndjson, "
+          "speedscope.\n" },
         { { "show", "a", "--threshold=5" },
           "--threshold needs two sides, which \"show\" does not have: \"compare\" takes two "
           "snapshots "

@@ -68,6 +68,25 @@ START_TEST(list_marks_what_was_imported) {
 }
 END_TEST
 
+static const Exchange with_recording[] = { { REPLIES(
+        "{\"parameters\":{\"snapshots\":[{\"name\":\"r\",\"fileKind\":\"recording\"},"
+        "{\"name\":\"s\",\"fileKind\":\"snapshot\"},{\"name\":\"older\"}]}}") } };
+
+START_TEST(list_tells_kinds_where_there_are_two) {
+        begin(with_recording, 1);
+        CTL_RUN(&ctl, "list");
+        ck_assert_msg(strstr(ctl.out, "NAME  KIND      CAPTURED ") == ctl.out, "%s", ctl.out);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nr     recording - "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\ns     snapshot  - "));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nolder snapshot  - "));
+        end();
+        begin(listed, 1);
+        CTL_RUN(&ctl, "list");
+        ck_assert_ptr_null(strstr(ctl.out, "KIND"));
+        end();
+}
+END_TEST
+
 START_TEST(an_import_is_never_the_latest) {
         begin(with_imports, 2);
         CTL_RUN(&ctl, "remove", "latest");
@@ -342,6 +361,29 @@ static const Exchange of_small[] = { { REPLIES(
         "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":"
         "268435456,\"smapsMaxProcesses\":64,\"heapRequested\":true},\"host\":null,"
         "\"sources\":" SOURCES "}}") } };
+
+static const struct {
+        Exchange exchange;
+        bool is_told;
+} kind_rows[] = {
+        { { REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\",\"fileKind\":\"recording\"},"
+                    "\"host\":null,\"sources\":[]}}") },
+          true },
+        { { REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\",\"fileKind\":\"snapshot\"},"
+                    "\"host\":null,\"sources\":[]}}") },
+          false },
+};
+
+START_TEST(info_tells_what_is_no_snapshot) {
+        begin(&kind_rows[_i].exchange, 1);
+        CTL_RUN(&ctl, "info", "a");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_int_eq(strstr(ctl.out, "name          a\nkind          recording\n") != NULL,
+                         kind_rows[_i].is_told);
+        ck_assert_int_eq(strstr(ctl.out, "kind ") != NULL, kind_rows[_i].is_told);
+        end();
+}
+END_TEST
 
 START_TEST(info_tells_what_the_capture_was_asked_to_read) {
         begin(of_small, 1);
@@ -631,6 +673,7 @@ int main(void) {
         tcase_add_test(keep, list_is_a_table);
         tcase_add_test(keep, a_list_in_parts_is_one_list);
         tcase_add_test(keep, list_marks_what_was_imported);
+        tcase_add_test(keep, list_tells_kinds_where_there_are_two);
         tcase_add_test(keep, an_import_is_never_the_latest);
         tcase_add_test(keep, list_json_is_the_contract);
         tcase_add_loop_test(keep, a_name_that_is_none_is_refused_wherever_it_stands, 0,
@@ -646,6 +689,7 @@ int main(void) {
         tcase_add_test(keep, import_sends_the_file);
         tcase_add_test(keep, import_asks_for_a_name_where_the_files_is_none);
         tcase_add_test(keep, info_tells_all_there_is);
+        tcase_add_loop_test(keep, info_tells_what_is_no_snapshot, 0, ELEMENTSOF(kind_rows));
         tcase_add_test(keep, info_tells_what_the_capture_was_asked_to_read);
         tcase_add_loop_test(keep, info_tells_of_the_ledger, 0, ELEMENTSOF(ledger_rows));
         tcase_add_test(keep, status_tells_how_the_daemon_is);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include <check.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check-main.h"
@@ -56,6 +57,16 @@ static const struct {
           NULL, 1, "Spool \"/x\" is full: 12KiB do not fit." },
         { PROFILER "SpoolUnavailable", "{\"reason\":\"/x is a symbolic link\"}", NULL, NULL, 1,
           "/x is a symbolic link." },
+        { PROFILER "RecordingRuns",
+          "{\"uid\":0,\"sinceRealtimeNs\":1795188901000000000,\"untilRealtimeNs\":"
+          "1795192501000000000}",
+          NULL, NULL, 1,
+          "There is one recording at a time: root (uid 0) has recorded since 2026-11-20 15:35:01 "
+          "UTC, and will until 2026-11-20 16:35:01 UTC at the latest." },
+        { PROFILER "RecordingRuns", "{\"uid\":4294967294}", NULL, NULL, 1,
+          "There is one recording at a time: uid 4294967294 has recorded since 1970-01-01 00:00:00 "
+          "UTC, and will until 1970-01-01 00:00:00 UTC at the latest." },
+        { PROFILER "NoRecording", "{}", NULL, NULL, 1, "Nothing is being recorded." },
         { PROFILER "Busy", "{\"reason\":\"8 captures wait\"}", NULL, NULL, 1,
           "ctprofd is busy: 8 captures wait; try again later." },
         { PROFILER "JobFailed", "{\"reason\":\"it took too long\"}", NULL, NULL, 1,
@@ -126,6 +137,7 @@ int main(void) {
         Suite *suite = suite_create("wire-complaint");
         TCase *format = tcase_create("format");
 
+        (void) setenv("TZ", "UTC", 1);
         tcase_add_loop_test(format, every_error_is_a_sentence_with_a_way_out, 0, ELEMENTSOF(rows));
         tcase_add_test(format, no_error_of_the_interface_is_without_words);
         suite_add_tcase(suite, format);

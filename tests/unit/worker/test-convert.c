@@ -433,7 +433,7 @@ static void import(int fd, WorkerConfinement confinement, int *ret_fd, Conversat
         order_import(fd, "mine", confinement, ret_fd, ret);
         ck_assert_ptr_null(ret->error);
         ck_assert_uint_eq(ret->result.n, 0);
-        ck_assert_int_eq(snapshot_file_verify(*ret_fd, &head, &fault), 0);
+        ck_assert_int_eq(snapshot_file_verify(*ret_fd, SNAPSHOT_PART_WHOLE, &head, &fault), 0);
         json_writer_init(&writer, &text);
         json_write_object(&writer);
         json_write_key(&writer, "snapshot");
@@ -466,7 +466,7 @@ START_TEST(import_keeps_the_body_under_a_new_head) {
         ck_assert_str_eq(
                 plain(json_path(head, "importedFrom", NULL)),
                 "{\"formatVersion\":1,\"name\":\"before\",\"uid\":1000,\"hostName\":\"host\"}");
-        ck_assert_int_eq(snapshot_file_verify(output, &written, &fault), 0);
+        ck_assert_int_eq(snapshot_file_verify(output, SNAPSHOT_PART_WHOLE, &written, &fault), 0);
         ck_assert_str_eq(written.name, "mine");
         head_done(&written);
 
@@ -500,7 +500,7 @@ START_TEST(import_rewrites_the_prior_format) {
         ck_assert_str_eq(plain(json_path(head, "importedFrom", NULL)), "{\"formatVersion\":0}");
         ck_assert_str_eq(json_string_at(head, "kernelRelease"), "6.12.1");
         ck_assert(!json_object_get_boolean(json_path(head, "complete", NULL)));
-        ck_assert_int_eq(snapshot_file_verify(output, &written, &fault), 0);
+        ck_assert_int_eq(snapshot_file_verify(output, SNAPSHOT_PART_WHOLE, &written, &fault), 0);
         ck_assert_uint_eq(written.threads, 3);
         ck_assert_uint_eq(written.start_realtime_ns, FIXTURE_START_NS);
         head_done(&written);

@@ -13,7 +13,7 @@ import time
 import harness
 
 BOOTS = {
-    "first": ("installation", "readings", "bpf", "heap", "scheduler", "confinement", "configuration", "failures",
+    "first": ("installation", "readings", "bpf", "recording", "heap", "scheduler", "confinement", "configuration", "failures",
               "adversary", "foreign", "limits", "parting"),
     "second": ("afterwards",),
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "html/flame-page.h"
+
+#include <errno.h>
+
+#include "config.h"
+#include "html/html-data.h"
+#include "html/html-page.h"
+#include "render/cell.h"
+
+/* A piece of the page has so many of them at most: a browser parses each as a whole. */
+#define NAMES_PER_PIECE 20000u
+#define STACKS_PER_PIECE 10000u
+
+static void write_names(HtmlPage *page, const char *kind, const NameSet *names) {
+        JsonOut *json = &page->json;
+
+        for (size_t i = 0; i < names->n && json->error == 0;) {
+                html_page_open_item(page, kind);
+                json_out_array(json);
+                for (size_t n = 0; n < NAMES_PER_PIECE && i < names->n; n++, i++) {
+                        Span name = name_set_get(names, i);
+                        json_object *text = json_object_new_string_len(name.bytes, (int) name.n);
+
+                        html_data_write_value(json, text);
+                        (void) json_object_put(text);
+                }
+                json_out_end(json);
+                html_page_close_item(page);
+        }
+}
+
+static void write_stacks(HtmlPage *page, const StackStore *store) {
+        const StackRow *before = NULL;
+        JsonOut *json = &page->json;
+
+        for (size_t i = 0; i < store->n && json->error == 0;) {
+                html_page_open_item(page, "stacks");
+                json_out_array(json);
+                for (size_t n = 0; n < STACKS_PER_PIECE && i < store->n; n++, i++) {
+                        const StackRow *row = &store->rows[i];
+                        const uint32_t *frames = stack_store_frames(store, row);
+                        size_t shared = 0;
+
+                        while (before && shared < row->n_frames && shared < before->n_frames &&
+                               frames[shared] == stack_store_frames(store, before)[shared])
+                                shared++;
+                        json_out_u64(json, row->process);
+                        json_out_u64(json, row->thread);
+                        json_out_u64(json, row->place);
+                        json_out_u64(json, row->ns);
+                        json_out_u64(json, row->n_samples);
+                        json_out_u64(json, row->is_exact ? 0 : MAX_OF(row->error_ns, UINT64_C(1)));
+                        json_out_u64(json, shared);
+                        json_out_u64(json, row->n_frames - shared);
+                        for (size_t k = shared; k < row->n_frames; k++)
+                                json_out_u64(json, frames[k]);
+                        before = row;
+                }
+                json_out_end(json);
+                html_page_close_item(page);
+        }
+}
+
+int flame_page_write(FILE *out, StackStore *store, json_object *first) {
+        static const char *const members[] = { "snapshot", "elapsedNs", "recording", "places" };
+        HtmlPage page = { .out = out };
+        JsonOut *json = &page.json;
+        int r = stack_store_sort(store);
+
+        if (r != 0)
+                return r;
+        json_out_init(json, out, JSON_STYLE_SHORT);
+        json->in_markup = true;
+        html_page_put_text(&page, flame_page_head);
+        html_page_open_info(&page);
+        json_out_key(json, "version");
+        json_out_text(json, CTPROF_VERSION);
+        for (size_t i = 0; i < ELEMENTSOF(members); i++) {
+                json_out_key(json, members[i]);
+                html_data_write_value(json, cell_member(first, members[i]));
+        }
+        json_out_member_u64(json, "stacks", store->n);
+        json_out_member_u64(json, "frames", store->n_frames);
+        html_page_close_info(&page);
+        write_names(&page, "places", &store->places);
+        write_names(&page, "names", &store->names);
+        write_names(&page, "functions", &store->functions);
+        write_stacks(&page, store);
+        html_page_open_item(&page, "end");
+        json_out_object(json);
+        json_out_end(json);
+        html_page_close_item(&page);
+        html_page_put_text(&page, flame_page_tail);
+        if (json->error == 0 && fflush(out) == EOF)
+                json->error = errno > 0 ? -errno : -EIO;
+        r = json->error;
+        html_page_done(&page);
+        return r;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * FlamePage
+ *
+ * One file that a browser shows without loading anything else: the stacks of a recording as a flame
+ * graph of all time. Its data are items of a page (html-page.h), which flame.js reads:
+ *
+ *     info       {version, snapshot, elapsedNs, recording, places, stacks, frames}
+ *     places     [NAME...]: where threads were
+ *     names      [NAME...]: of processes and threads
+ *     functions  [NAME...]
+ *     stacks     [NUMBER...]: for each stack the numbers of its process, thread and place; its
+ *                nanoseconds and samples; the standard error, or 0; how many functions, from the
+ *                outermost on, are those of the stack before; how many more it has; and these
+ *     end        {}
+ */
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include "base/macro.h"
+#include "stack/stack-store.h"
+
+/* embed.py makes these from the files of the folder flame. */
+extern const char flame_page_head[];
+extern const char flame_page_tail[];
+
+/* Writes the whole page; sorts the store. @first: the first reply. 0 or -errno. */
+_must_check_ int flame_page_write(FILE *out, StackStore *store, json_object *first);

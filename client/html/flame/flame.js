@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+"use strict";
+
+/*
+ * A wall-clock flame graph: the width of a box is the time of threads, running or waiting, in whose
+ * stacks its function is. Stacks are rows of typed arrays. Those that are shown are in an order in
+ * which each box is a run of them, so that a graph is laid out from sums up to each row, and nothing
+ * is kept for a box that is too small to be seen.
+ */
+
+const ROW_HEIGHT = 19;
+const STRIP_HEIGHT = 3;
+const LEAST_WIDTH = 0.5;
+const LEAST_LABEL_WIDTH = 24;
+const MAX_HEIGHT = 16000; // browsers have no larger canvases
+
+// Threads have nothing to do there: these begin switched off.
+const RESTS = new Set(["idle", "sleep", "poll", "child", "signal", "stopped"]);
+const COLOURS = {
+  running: "#e4572e", run_queue: "#f2a33a", storage: "#3f6fd1", blocked: "#7a5fd0", lock: "#b0336b", futex: "#d678a8",
+  sleep: "#9aa5b1", poll: "#7fb0a4", pipe: "#2fa39b", socket: "#2f9e5f", terminal: "#94ad3c", file: "#5b9bef",
+  async_io: "#2f6fa8", child: "#b7a37a", signal: "#c4b23c", file_lock: "#8c2f5a", ipc: "#a0703f", ioctl: "#6b8e9e",
+  fault: "#d9822b", stopped: "#808080", idle: "#b9c1c9", other: "#a08fb0",
+};
+
+const element = id => document.getElementById(id);
+
+// the data
+
+function readItems() {
+  const items = {places: [], names: [], functions: [], stacks: []};
+  for (const script of document.querySelectorAll("script.data")) {
+    for (const item of JSON.parse(script.textContent)) {
+      for (const [kind, value] of Object.entries(item)) {
+        if (kind === "stacks") items.stacks.push(value);
+        else if (Array.isArray(value)) items[kind].push(...value);
+        else items[kind] = value;
+      }
+    }
+    script.remove();
+  }
+  return items;
+}
+
+function readRows(items) {
+  const n = items.info.stacks;
+  const rows = {
+    n, process: new Int32Array(n), thread: new Int32Array(n), place: new Int32Array(n), ns: new Float64Array(n),
+    samples: new Float64Array(n), error: new Float64Array(n), first: new Int32Array(n), frames: new Int32Array(n),
+    ids: new Int32Array(items.info.frames),
+  };
+  let row = 0, at = 0;
+  for (const numbers of items.stacks) {
+    for (let i = 0; i < numbers.length; row++) {
+      rows.process[row] = numbers[i];
+      rows.thread[row] = numbers[i + 1];
+      rows.place[row] = numbers[i + 2];
+      rows.ns[row] = numbers[i + 3];
+      rows.samples[row] = numbers[i + 4];
+      rows.error[row] = numbers[i + 5];
+      const shared = numbers[i + 6], more = numbers[i + 7];
+      i += 8;
+      if (shared > 0) rows.ids.copyWithin(at, rows.first[row - 1], rows.first[row - 1] + shared);
+      rows.first[row] = at;
+      rows.frames[row] = shared + more;
+      for (at += shared; i < numbers.length && at < rows.first[row] + shared + more;) rows.ids[at++] = numbers[i++];
+    }
+  }
+  return rows;
+}
+
+// words
+
+function timeText(ns) {
+  if (ns < 999.5) return `${ns.toFixed(0)} ns`;
+  if (ns < 999.5e3) return `${(ns / 1e3).toPrecision(3)} µs`;
+  if (ns < 999.5e6) return `${(ns / 1e6).toPrecision(3)} ms`;
+  if (ns < 59.95e9) return `${(ns / 1e9).toPrecision(3)} s`;
+  const s = Math.round(ns / 1e9);
+  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  return `${Math.floor(s / 3600)} h ${Math.floor(s % 3600 / 60)} min`;
+}
+
+function shareText(share) {
+  const percent = 100 * share;
+  return percent > 0 && percent < 0.1 ? "<0.1 %" : `${percent < 10 ? percent.toFixed(1) : percent.toFixed(0)} %`;
+}
+
+// Names keep bytes that are no text, or move it, as U+EF00 plus the byte.
+const showName = name => name.replace(/[\uef00-\uefff]/g, c => "\\x" + (c.charCodeAt(0) - 0xef00).toString(16).padStart(2, "0"));
+
+// colours
+
+const parseColour = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16));
+const mix = (a, b, share) => a.map((value, i) => Math.round(value * (1 - share) + b[i] * share));
+const cssColour = colour => `rgb(${colour.join(",")})`;
+
+function placeColour(name, number) {
+  if (Object.hasOwn(COLOURS, name)) return parseColour(COLOURS[name]);
+  const angle = number * 2.4;
+  return [0, 2.1, 4.2].map(shift => Math.round(140 + 80 * Math.cos(angle + shift)));
+}
+
+// the graph
+
+class Graph {
+  constructor(items) {
+    this.rows = readRows(items);
+    this.places = items.places;
+    this.names = items.names.map(showName);
+    this.functions = items.functions.map(showName);
+    this.colours = items.places.map(placeColour);
+    this.inverted = this.byThread = false;
+    this.path = []; // of the box that is zoomed to
+    this.query = "";
+    this.matches = null;
+    this.orders = new Map();
+    this.boxes = [];
+    const placeNs = new Float64Array(this.places.length);
+    for (let row = 0; row < this.rows.n; row++) placeNs[this.rows.place[row]] += this.rows.ns[row];
+    this.placeNs = placeNs;
+    this.totalNs = placeNs.reduce((sum, ns) => sum + ns, 0);
+    const isBusy = this.places.some((name, i) => !RESTS.has(name) && placeNs[i] > 0);
+    this.on = this.places.map(name => !isBusy || !RESTS.has(name));
+    this.threadId = this.functions.length + this.names.length;
+    this.placeId = this.threadId + this.names.length;
+    this.sift();
+  }
+
+  // A number for what a row has at a depth; -1 behind its end.
+  idAt(row, depth) {
+    const {rows, inverted, byThread} = this, n = rows.frames[row], groups = byThread ? 2 : 1;
+    if (inverted) {
+      if (depth === 0) return this.placeId + rows.place[row];
+      if (depth <= n) return rows.ids[rows.first[row] + n - depth];
+      if (depth === n + 1) return this.functions.length + rows.process[row];
+      return byThread && depth === n + 2 ? this.threadId + rows.thread[row] : -1;
+    }
+    if (depth === 0) return this.functions.length + rows.process[row];
+    if (byThread && depth === 1) return this.threadId + rows.thread[row];
+    if (depth < groups + n) return rows.ids[rows.first[row] + depth - groups];
+    return depth === groups + n ? this.placeId + rows.place[row] : -1;
+  }
+
+  nameOf(id) {
+    if (id < this.functions.length) return this.functions[id];
+    if (id < this.threadId) return this.names[id - this.functions.length];
+    if (id < this.placeId) return "thread " + this.names[id - this.threadId];
+    return `[${this.places[id - this.placeId]}]`;
+  }
+
+  // All rows, those together that have the same at each depth from the first on. They come by process and its frames.
+  order() {
+    const key = (this.inverted ? 2 : 0) + (this.byThread ? 1 : 0);
+    if (!this.orders.has(key)) {
+      const {rows} = this, order = new Int32Array(rows.n);
+      for (let i = 0; i < rows.n; i++) order[i] = i;
+      if (this.inverted) {
+        order.sort((a, b) => {
+          if (rows.place[a] !== rows.place[b]) return rows.place[a] - rows.place[b];
+          const na = rows.frames[a], nb = rows.frames[b], n = Math.min(na, nb), ids = rows.ids;
+          for (let k = 1, x = rows.first[a] + na, y = rows.first[b] + nb; k <= n; k++) {
+            if (ids[x - k] !== ids[y - k]) return ids[x - k] - ids[y - k];
+          }
+          return na - nb || rows.process[a] - rows.process[b] || rows.thread[a] - rows.thread[b] || a - b;
+        });
+      } else if (this.byThread) {
+        const ranks = new Map();
+        for (let i = 0; i < rows.n; i++) if (!ranks.has(rows.process[i])) ranks.set(rows.process[i], ranks.size);
+        const rank = Int32Array.from(rows.process, process => ranks.get(process));
+        order.sort((a, b) => rank[a] - rank[b] || rows.thread[a] - rows.thread[b] || a - b);
+      }
+      this.orders.set(key, order);
+    }
+    return this.orders.get(key);
+  }
+
+  // Takes the rows of the places that are on, and sums their times up to each, of all and of every place.
+  sift() {
+    const {rows} = this, shown = this.order().filter(row => this.on[rows.place[row]]), n = shown.length;
+    this.shown = shown;
+    this.sums = new Float64Array(n + 1);
+    this.placeSums = this.places.map((_, place) => this.on[place] && this.placeNs[place] > 0 ? new Float64Array(n + 1) : null);
+    for (let i = 0; i < n; i++) this.sums[i + 1] = this.sums[i] + rows.ns[shown[i]];
+    this.placeSums.forEach((sums, place) => {
+      if (!sums) return;
+      for (let i = 0; i < n; i++) sums[i + 1] = sums[i] + (rows.place[shown[i]] === place ? rows.ns[shown[i]] : 0);
+    });
+    this.locate();
+    this.count();
+  }
+
+  // The end of the run that begins at a row and has one id at a depth.
+  runEnd(begin, end, depth) {
+    const id = this.idAt(this.shown[begin], depth);
+    let step = 1, last = begin;
+    while (last + step < end && this.idAt(this.shown[last + step], depth) === id) {
+      last += step;
+      step *= 2;
+    }
+    while (step > 1) {
+      step /= 2;
+      if (last + step < end && this.idAt(this.shown[last + step], depth) === id) last += step;
+    }
+    return last + 1;
+  }
+
+  // Finds the rows of the box that is zoomed to; what is not there any more is left.
+  locate() {
+    let begin = 0, end = this.shown.length;
+    for (let depth = 0; depth < this.path.length; depth++) {
+      let at = begin, found = false;
+      while (at < end && !found) {
+        const next = this.runEnd(at, end, depth);
+        if (this.idAt(this.shown[at], depth) === this.path[depth]) {
+          [begin, end, found] = [at, next, true];
+        } else {
+          at = next;
+        }
+      }
+      if (!found) this.path.length = depth;
+    }
+    this.begin = begin;
+    this.end = end;
+  }
+
+  // How much of what is shown has a match in its stack.
+  count() {
+    this.matches = null;
+    this.foundNs = 0;
+    if (!this.query) return;
+    const {rows} = this, query = this.query.toLowerCase(), n = this.placeId + this.places.length;
+    const matches = new Uint8Array(n);
+    for (let id = 0; id < n; id++) matches[id] = this.nameOf(id).toLowerCase().includes(query) ? 1 : 0;
+    this.matches = matches;
+    for (const row of this.shown) {
+      let found = matches[this.functions.length + rows.process[row]] || matches[this.placeId + rows.place[row]] ||
+                  this.byThread && matches[this.threadId + rows.thread[row]];
+      for (let k = rows.first[row], end = k + rows.frames[row]; !found && k < end; k++) found = matches[rows.ids[k]];
+      if (found) this.foundNs += rows.ns[row];
+    }
+  }
+
+  // The boxes that can be seen at a width: {id, depth, x, width, begin, end}.
+  layOut(width) {
+    const boxes = [], {sums} = this, span = sums[this.end] - sums[this.begin];
+    this.path.forEach((id, depth) => boxes.push({id, depth, x: 0, width, begin: this.begin, end: this.end, outer: true}));
+    if (this.path.length > 0) boxes[boxes.length - 1].outer = false;
+    if (!(span > 0)) return this.path.length > 0 ? boxes : [];
+    const scale = width / span, origin = sums[this.begin], work = [[this.begin, this.end, this.path.length]];
+    while (work.length > 0) {
+      const [begin, end, depth] = work.pop();
+      for (let at = begin; at < end;) {
+        const id = this.idAt(this.shown[at], depth), next = this.runEnd(at, end, depth);
+        const boxWidth = (sums[next] - sums[at]) * scale;
+        if (id >= 0 && boxWidth >= LEAST_WIDTH) {
+          boxes.push({id, depth, x: (sums[at] - origin) * scale, width: boxWidth, begin: at, end: next, outer: false});
+          work.push([at, next, depth + 1]);
+        }
+        at = next;
+      }
+    }
+    return boxes;
+  }
+
+  // [[place, ns]...] of the rows of a box, the most first.
+  mixOf(box) {
+    const parts = [];
+    this.placeSums.forEach((sums, place) => {
+      const ns = sums ? sums[box.end] - sums[box.begin] : 0;
+      if (ns > 0) parts.push([place, ns]);
+    });
+    return parts.sort((a, b) => b[1] - a[1]);
+  }
+
+  draw() {
+    const canvas = element("graph"), width = Math.max(element("stage").clientWidth, 100);
+    const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const paper = isDark ? [20, 23, 26] : [255, 255, 255], ink = isDark ? "#fff" : "#111";
+    this.boxes = this.layOut(width).filter(box => (box.depth + 1) * ROW_HEIGHT <= MAX_HEIGHT);
+    const depth = this.boxes.reduce((most, box) => Math.max(most, box.depth + 1), 0), height = depth * ROW_HEIGHT;
+    const ratio = Math.min(devicePixelRatio || 1, height > 0 ? MAX_HEIGHT / height : 1);
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.max(Math.round(height * ratio), 1);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const context = canvas.getContext("2d");
+    context.scale(ratio, ratio);
+    context.font = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
+    context.textBaseline = "middle";
+    for (const box of this.boxes) {
+      const parts = this.mixOf(box), y = box.depth * ROW_HEIGHT, all = parts.reduce((sum, part) => sum + part[1], 0);
+      const gap = box.width > 3 ? 1 : 0, boxWidth = box.width - gap;
+      const colour = parts.length > 0 ? this.colours[parts[0][0]] : [128, 128, 128];
+      const isFaint = box.outer || this.matches && !this.matches[box.id];
+      context.fillStyle = cssColour(mix(colour, paper, isFaint ? 0.85 : isDark ? 0.45 : 0.4));
+      context.fillRect(box.x, y, boxWidth, ROW_HEIGHT - 1);
+      let x = box.x;
+      for (const [place, ns] of parts) {
+        const part = boxWidth * ns / all;
+        context.fillStyle = cssColour(isFaint ? mix(this.colours[place], paper, 0.6) : this.colours[place]);
+        context.fillRect(x, y + ROW_HEIGHT - 1 - STRIP_HEIGHT, part, STRIP_HEIGHT);
+        x += part;
+      }
+      if (this.matches && this.matches[box.id] && box.width > 2) {
+        context.strokeStyle = isDark ? "#fff" : "#000";
+        context.strokeRect(box.x + 0.5, y + 0.5, Math.max(boxWidth - 1, 1), ROW_HEIGHT - 2);
+      }
+      if (boxWidth >= LEAST_LABEL_WIDTH) {
+        context.save();
+        context.beginPath();
+        context.rect(box.x, y, boxWidth - 2, ROW_HEIGHT);
+        context.clip();
+        context.fillStyle = ink;
+        context.fillText(this.nameOf(box.id), box.x + 3, y + (ROW_HEIGHT - STRIP_HEIGHT) / 2);
+        context.restore();
+      }
+    }
+    element("none").hidden = this.boxes.length > 0;
+    element("reset").disabled = this.path.length === 0;
+    element("found").textContent = this.query
+      ? `${timeText(this.foundNs)} found, ${shareText(this.foundNs / (this.sums[this.sums.length - 1] || 1))} of what is shown` : "";
+  }
+
+  boxAt(x, y) {
+    const depth = Math.floor(y / ROW_HEIGHT);
+    return this.boxes.find(box => box.depth === depth && x >= box.x && x < box.x + box.width);
+  }
+
+  zoom(box) {
+    const path = [];
+    for (let depth = 0; depth <= box.depth; depth++) path.push(box.depth < this.path.length ? this.path[depth] : this.idAt(this.shown[box.begin], depth));
+    // The box that is zoomed to leads back to the one around it.
+    this.path = path.length === this.path.length ? path.slice(0, -1) : path;
+    this.locate();
+    this.draw();
+  }
+
+  reset() {
+    this.path = [];
+    this.locate();
+    this.draw();
+  }
+
+  tell(box) {
+    const detail = element("detail");
+    if (!box) return;
+    detail.replaceChildren();
+    const {rows} = this, ns = this.sums[box.end] - this.sums[box.begin];
+    let samples = 0, variance = 0;
+    for (let i = box.begin; i < box.end; i++) {
+      samples += rows.samples[this.shown[i]];
+      variance += rows.error[this.shown[i]] ** 2;
+    }
+    const name = document.createElement("b"), facts = document.createElement("div"), mixture = document.createElement("span");
+    name.textContent = this.nameOf(box.id);
+    facts.textContent = [
+      timeText(ns) + (variance > 0 ? ` ± ${timeText(Math.sqrt(variance))}` : ""),
+      `${shareText(ns / (this.sums[this.sums.length - 1] || 1))} of what is shown`, `${shareText(ns / (this.totalNs || 1))} of all`,
+      `${samples} samples`].join(", ");
+    mixture.textContent = this.mixOf(box).slice(0, 6).map(([place, part]) => `${this.places[place]} ${timeText(part)}`).join(", ");
+    detail.append(name, facts, mixture);
+  }
+}
+
+// the page
+
+function showHead(items, graph) {
+  const {info} = items, head = info.snapshot || {}, name = showName(String(head.name ?? "recording"));
+  element("title").textContent = name;
+  document.title = `${name} – ctprof`;
+  const parts = [];
+  if (head.hostName) parts.push(showName(String(head.hostName)));
+  if (head.kernelRelease) parts.push(showName(String(head.kernelRelease)));
+  if (head.startRealtimeNs) parts.push(new Date(Number(head.startRealtimeNs) / 1e6).toLocaleString());
+  if (info.elapsedNs) parts.push(`recorded for ${timeText(Number(info.elapsedNs))}`);
+  parts.push(`${timeText(graph.totalNs)} of threads in ${graph.rows.n} stacks`);
+  const facts = info.recording || {};
+  const lost = ["lostRing", "lostPending", "lostStorage", "lostBusy", "overflowStacks"].reduce((sum, key) => sum + Number(facts[key] || 0), 0);
+  if (lost > 0) parts.push(`${lost} samples were lost, and ${facts.samples} were taken`);
+  element("about").textContent = parts.join(", ") + `. ctprofctl ${info.version}`;
+}
+
+function showLegend(graph) {
+  const legend = element("legend");
+  const known = Object.keys(COLOURS), rank = name => known.includes(name) ? known.indexOf(name) : known.length;
+  const numbers = graph.places.map((_, place) => place).filter(place => graph.placeNs[place] > 0);
+  numbers.sort((a, b) => rank(graph.places[a]) - rank(graph.places[b]) || a - b);
+  for (const place of numbers) {
+    const button = document.createElement("button"), swatch = document.createElement("span");
+    button.type = "button";
+    swatch.className = "swatch";
+    swatch.style.background = cssColour(graph.colours[place]);
+    button.append(swatch, `${graph.places[place]} ${timeText(graph.placeNs[place])}`);
+    button.setAttribute("aria-pressed", graph.on[place]);
+    button.addEventListener("click", () => {
+      graph.on[place] = !graph.on[place];
+      button.setAttribute("aria-pressed", graph.on[place]);
+      graph.sift();
+      graph.draw();
+    });
+    legend.append(button);
+  }
+}
+
+function listen(graph) {
+  const canvas = element("graph"), boxOf = event => graph.boxAt(event.offsetX, event.offsetY);
+  canvas.addEventListener("mousemove", event => graph.tell(boxOf(event)));
+  canvas.addEventListener("click", event => {
+    const box = boxOf(event);
+    if (!box) return;
+    graph.tell(box);
+    graph.zoom(box);
+  });
+  canvas.addEventListener("keydown", event => {
+    if (event.key === "Escape") graph.reset();
+  });
+  element("reset").addEventListener("click", () => graph.reset());
+  let timer = 0;
+  element("search").addEventListener("input", event => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      graph.query = event.target.value.trim();
+      graph.count();
+      graph.draw();
+    }, 120);
+  });
+  for (const [id, member] of [["inverted", "inverted"], ["threads", "byThread"]]) {
+    element(id).addEventListener("change", event => {
+      graph[member] = event.target.checked;
+      graph.path = [];
+      graph.sift();
+      graph.draw();
+    });
+  }
+  addEventListener("resize", () => graph.draw());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => graph.draw());
+}
+
+function start() {
+  const items = readItems();
+  if (!items.end) return null;
+  const graph = new Graph(items);
+  element("incomplete").remove();
+  element("page").hidden = false;
+  showHead(items, graph);
+  showLegend(graph);
+  listen(graph);
+  graph.draw();
+  element("detail").textContent = "Point at a function to see its time; click it to zoom in, and again to zoom out.";
+  return graph;
+}
+
+const shownGraph = start();

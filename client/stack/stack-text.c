@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "stack/stack-text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+
+#include "render/cell.h"
+#include "render/compact.h"
+#include "render/lines.h"
+#include "render/printable.h"
+
+#define MAX_LEAVES 3
+
+/* functions that tell */
+
+static bool begins(Span name, const char *const prefixes[], size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                size_t n_prefix = strlen(prefixes[i]);
+
+                if (name.n >= n_prefix && memcmp(name.bytes, prefixes[i], n_prefix) == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* With these the part of a stack begins that is in the kernel. */
+static bool is_entry(Span name) {
+        // clang-format off
+        static const char *const prefixes[] = {
+                "entry_SYS", "entry_INT80", "do_syscall_64", "do_int80", "__x64_sys_", "x64_sys_",
+                "__ia32_sys_", "ia32_sys_", "__arm64_sys_", "__do_sys_", "__se_sys_", "el0_",
+                "el0t_", "do_el0_svc", "invoke_syscall", "asm_exc_", "asm_sysvec_",
+                "asm_common_interrupt", "ret_from_fork",
+        };
+        // clang-format on
+
+        return begins(name, prefixes, ELEMENTSOF(prefixes));
+}
+
+/* These stand at an end of very many stacks. */
+static bool is_mute(Span name, bool in_kernel) {
+        // clang-format off
+        static const char *const of_kernel[] = {
+                "schedule", "__schedule", "io_schedule", "preempt_schedule", "__cond_resched",
+                "exit_to_user_mode", "irqentry_exit", "syscall_exit_to_user_mode", "futex_wait",
+                "folio_wait", "bit_wait", "__wait_on_bit", "__futex_wait", "do_futex", "kthread",
+        };
+        static const char *const of_libc[] = {
+                "clone3", "__clone", "start_thread", "__libc_", "_start", "__GI_", "__lll_lock",
+                "__futex_abstimed", "__syscall_cancel", "__internal_syscall_cancel",
+        };
+        // clang-format on
+
+        return in_kernel ? is_entry(name) || begins(name, of_kernel, ELEMENTSOF(of_kernel))
+                         : begins(name, of_libc, ELEMENTSOF(of_libc));
+}
+
+/* In these places it is worth a function to know what the kernel is doing. */
+static bool place_is_of_kernel(Span place) {
+        static const char *const names[] = { "running", "storage", "blocked", "fault", "other" };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (span_is(place, names[i]))
+                        return true;
+        return false;
+}
+
+/* Chooses at most @max of the frames from @begin on, from the innermost at @end outwards. */
+static size_t choose(const StackStore *store, const uint32_t *frames, size_t begin, size_t end,
+                     bool in_kernel, size_t max, uint32_t *ret) {
+        size_t n = 0;
+
+        for (size_t i = end; i-- > begin && n < max;)
+                if (!is_mute(name_set_get(&store->functions, frames[i]), in_kernel))
+                        ret[n++] = frames[i];
+        return n;
+}
+
+int stack_append_leaves(Buffer *cell, const StackStore *store, const StackRow *row) {
+        const uint32_t *frames = stack_store_frames(store, row);
+        Span place = name_set_get(&store->places, row->place);
+        size_t n_user = 0, n = 0;
+        uint32_t chosen[MAX_LEAVES];
+
+        while (n_user < row->n_frames && !is_entry(name_set_get(&store->functions, frames[n_user])))
+                n_user++;
+        if (n_user == 0 || place_is_of_kernel(place))
+                n = choose(store, frames, n_user, row->n_frames, true, n_user == 0 ? MAX_LEAVES : 1,
+                           chosen);
+        n += choose(store, frames, 0, n_user, false, MAX_LEAVES - n, chosen + n);
+        /* Where nothing tells more, the innermost is better than none. */
+        if (n == 0 && row->n_frames > 0)
+                chosen[n++] = frames[n_user > 0 ? n_user - 1 : row->n_frames - 1];
+        for (size_t i = 0; i < n; i++) {
+                if (i > 0)
+                        buffer_append_text(cell, " \u2190 ");
+                printable_append_name(cell, name_set_get(&store->functions, chosen[i]));
+        }
+        return n > 0 ? buffer_failure(cell) : buffer_append_byte(cell, '-');
+}
+
+/* what is not there */
+
+/* The time in all places that are in the store, of which shares are. */
+static double total_ns(const StackText *text, const StackStore *store) {
+        json_object *places = cell_member(text->first, "places");
+        json_object_iter place;
+        double ns = 0;
+
+        if (json_object_is_type(places, json_type_object))
+                json_object_object_foreachC(places,
+                                            place) if (text->has_rest ||
+                                                       !stack_place_is_rest(span_of(place.key)))
+                        ns += (double) json_object_get_uint64(place.val);
+        if (ns > 0)
+                return ns;
+        for (size_t i = 0; i < store->n; i++)
+                ns += (double) store->rows[i].ns;
+        return ns;
+}
+
+static double percent_of(double ns, double total) {
+        return total > 0 ? 100 * ns / total : 0;
+}
+
+typedef struct Rest {
+        const char *name;
+        uint64_t ns;
+} Rest;
+
+static int by_time(const void *a_, const void *b_) {
+        const Rest *a = a_, *b = b_;
+
+        return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+/* "waiting for work: 5min 3s in poll, sleep" */
+static int print_rest(const StackText *text, const Lines *lines, const char *way) {
+        json_object *places = cell_member(text->first, "places");
+        _cleanup_(buffer_done) Buffer line = {};
+        double ns = 0;
+        Rest rests[8];
+        json_object_iter place;
+        size_t n = 0;
+
+        if (text->has_rest || !json_object_is_type(places, json_type_object))
+                return 0;
+        json_object_object_foreachC(places, place) {
+                uint64_t place_ns = json_object_get_uint64(place.val);
+
+                if (place_ns == 0 || !stack_place_is_rest(span_of(place.key)) ||
+                    n == ELEMENTSOF(rests))
+                        continue;
+                rests[n++] = (Rest){ place.key, place_ns };
+                ns += (double) place_ns;
+        }
+        if (n == 0)
+                return 0;
+        qsort(rests, n, sizeof(*rests), by_time);
+        buffer_append_text(&line, "waiting for work: ");
+        compact_append_span(&line, ns);
+        for (size_t i = 0; i < n; i++)
+                buffer_append_format(&line, "%s%s", i > 0 ? ", " : " in ", rests[i].name);
+        if (text->is_chatty)
+                buffer_append_text(&line, way);
+        return lines_print_buffer(lines, "", &line);
+}
+
+/* Samples that were taken and are in no stack. */
+static int print_lost(const StackText *text, const Lines *lines) {
+        static const char *const keys[] = { "lostRing", "lostPending", "lostStorage", "lostBusy",
+                                            "overflowStacks" };
+        json_object *facts = cell_member(text->first, "recording");
+        uint64_t n = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                n += cell_u64(facts, keys[i]);
+        if (n > 0)
+                lines_format(lines, "", "%llu samples were lost, and %llu were taken",
+                             (unsigned long long) n,
+                             (unsigned long long) cell_u64(facts, "samples"));
+        return 0;
+}
+
+static int print_end(const StackText *text, const char *way_to_hidden, const char *way_to_rest) {
+        const Lines lines = { .out = text->out, .terminal = text->terminal };
+        int r = print_rest(text, &lines, way_to_rest);
+
+        if (r == 0)
+                r = print_lost(text, &lines);
+        if (r == 0 && text->n_hidden > 0 && text->is_chatty)
+                lines_format(&lines, "", "%llu more stack%s (%s)",
+                             (unsigned long long) text->n_hidden, text->n_hidden == 1 ? "" : "s",
+                             way_to_hidden);
+        return r;
+}
+
+static void print_heading(const StackText *text) {
+        (void) fprintf(text->out, "%sstacks%s\n", text->terminal->colour ? "\033[1m" : "",
+                       text->terminal->colour ? "\033[0m" : "");
+}
+
+/* one a line */
+
+int stack_text_print_list(const StackText *text, const StackStore *store) {
+        static const TableColumn columns[] = {
+                { .header = "PROCESS", .shrink_to = 12 }, { .header = "PLACE" },
+                { .header = "TIME", .right = true },      { .header = "SHARE", .right = true },
+                { .header = "STACK", .shrink_to = 20 },
+        };
+        _cleanup_(table_freep) Table *table = NULL;
+        double total = total_ns(text, store);
+        int r;
+
+        if (store->n == 0) {
+                (void) fputs("no stacks\n", text->out);
+                return 0;
+        }
+        print_heading(text);
+        r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
+                      &table);
+        if (r < 0)
+                return r;
+        for (size_t i = 0; i < store->n; i++) {
+                const StackRow *row = &store->rows[i];
+                Buffer *cell = table_cell(table);
+
+                printable_append_name(cell, name_set_get(&store->names, row->process));
+                if (row->thread != row->process) {
+                        buffer_append_byte(cell, '/');
+                        printable_append_name(cell, name_set_get(&store->names, row->thread));
+                }
+                printable_append_name(table_cell(table), name_set_get(&store->places, row->place));
+                compact_append_span(table_cell(table), (double) row->ns);
+                compact_append_percent(table_cell(table), percent_of((double) row->ns, total));
+                stack_append_leaves(table_cell(table), store, row);
+                table_end_row(table, 0);
+        }
+        r = table_end(table);
+        return r == 0 ? print_end(text, "--stacks", "") : r;
+}
+
+/* trees */
+
+typedef struct Tree {
+        const StackStore *store;
+        Table *table;
+        double total;
+        bool has_errors;
+} Tree;
+
+/* Rows that begin alike. */
+typedef struct Branch {
+        size_t begin, end;
+        double ns, variance;
+        bool is_exact;
+} Branch;
+
+static void branch_add(Branch *branch, const StackRow *row) {
+        branch->end++;
+        branch->ns += (double) row->ns;
+        branch->variance += (double) row->error_ns * (double) row->error_ns;
+        branch->is_exact = branch->is_exact && row->is_exact;
+}
+
+static int by_weight(const void *a_, const void *b_) {
+        const Branch *a = a_, *b = b_;
+
+        if (a->ns != b->ns)
+                return a->ns < b->ns ? 1 : -1;
+        return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+/* Prints a line; one without a branch goes on with the function that the last has called. */
+static void print_line(Tree *tree, const Branch *branch, size_t indent, Span name, bool is_place) {
+        Buffer *cells[3], *cell;
+
+        for (size_t i = 0; i < ELEMENTSOF(cells); i++) {
+                cells[i] = table_cell(tree->table);
+                if (i == 0 && branch)
+                        compact_append_span(cells[i], branch->ns);
+                else if (i == 1 && branch && !branch->is_exact) {
+                        buffer_append_text(cells[i], "\u00b1");
+                        compact_append_span(cells[i], sqrt(branch->variance));
+                } else if (i == 2 && branch)
+                        compact_append_percent(cells[i], percent_of(branch->ns, tree->total));
+                else
+                        buffer_append_byte(cells[i], ' ');
+        }
+        cell = table_cell(tree->table);
+        for (size_t i = 0; i < indent; i++)
+                buffer_append_text(cell, "  ");
+        if (is_place)
+                buffer_append_byte(cell, '[');
+        printable_append_name(cell, name);
+        if (is_place)
+                buffer_append_byte(cell, ']');
+        table_end_row(tree->table, branch && indent == 0 ? 8 : 0);
+}
+
+/* The function at @depth of a stack, or, at its end, the place. */
+static Span name_at(const Tree *tree, size_t i, size_t depth, bool *ret_is_place) {
+        const StackStore *store = tree->store;
+        const StackRow *row = &store->rows[i];
+
+        *ret_is_place = depth >= row->n_frames;
+        return *ret_is_place
+                       ? name_set_get(&store->places, row->place)
+                       : name_set_get(&store->functions, stack_store_frames(store, row)[depth]);
+}
+
+static bool is_alike(const Tree *tree, size_t i, size_t k, size_t depth) {
+        bool is_place, is_place_too;
+        Span name = name_at(tree, i, depth, &is_place), other;
+
+        other = name_at(tree, k, depth, &is_place_too);
+        return is_place == is_place_too && span_equal(name, other);
+}
+
+/* Prints what the rows of @whole call at @depth, the heaviest first; -ENOMEM. */
+static int print_branches(Tree *tree, const Branch *whole, size_t depth, size_t indent) {
+        _cleanup_(freep) Branch *branches = NULL;
+        size_t n = 0, n_allocated = 0;
+        int r = 0;
+
+        for (size_t i = whole->begin; i < whole->end; i++) {
+                if (n == 0 || !is_alike(tree, branches[n - 1].begin, i, depth)) {
+                        r = ARRAY_RESERVE(branches, n_allocated, n + 1);
+                        if (r != 0)
+                                return r;
+                        branches[n++] = (Branch){ .begin = i, .end = i, .is_exact = true };
+                }
+                branch_add(&branches[n - 1], &tree->store->rows[i]);
+        }
+        if (n > 0)
+                qsort(branches, n, sizeof(*branches), by_weight);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                const Branch *branch = &branches[i];
+                size_t at = depth;
+                bool is_place;
+                Span name;
+
+                name = name_at(tree, branch->begin, at, &is_place);
+                print_line(tree, branch, indent, name, is_place);
+                /* As long as all of them call the same, it is one line below the other. */
+                while (!is_place) {
+                        bool all = true;
+
+                        at++;
+                        for (size_t k = branch->begin + 1; all && k < branch->end; k++)
+                                all = is_alike(tree, branch->begin, k, at);
+                        if (!all)
+                                break;
+                        name = name_at(tree, branch->begin, at, &is_place);
+                        print_line(tree, NULL, indent, name, is_place);
+                }
+                if (!is_place)
+                        r = print_branches(tree, branch, at, indent + 1);
+        }
+        return r;
+}
+
+int stack_text_print_trees(const StackText *text, StackStore *store) {
+        TableColumn columns[] = {
+                { .header = "TIME", .right = true },
+                { .header = "ERROR", .right = true, .absent = true },
+                { .header = "SHARE", .right = true },
+                { .header = "STACK", .shrink_to = 30 },
+        };
+        _cleanup_(table_freep) Table *table = NULL;
+        Tree tree = { .store = store, .total = total_ns(text, store) };
+        int r = stack_store_sort(store);
+
+        if (r != 0)
+                return r;
+        if (store->n == 0) {
+                (void) fputs("no stacks\n", text->out);
+                return 0;
+        }
+        for (size_t i = 0; i < store->n; i++)
+                columns[1].absent = columns[1].absent && store->rows[i].is_exact;
+        print_heading(text);
+        r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
+                      &table);
+        if (r < 0)
+                return r;
+        tree.table = table;
+        for (size_t i = 0; r == 0 && i < store->n;) {
+                Branch process = { .begin = i, .end = i, .is_exact = true };
+
+                while (process.end < store->n &&
+                       store->rows[process.end].process == store->rows[i].process)
+                        branch_add(&process, &store->rows[process.end]);
+                print_line(&tree, &process, 0, name_set_get(&store->names, store->rows[i].process),
+                           false);
+                r = print_branches(&tree, &process, 0, 1);
+                i = process.end;
+        }
+        if (r == 0)
+                r = table_end(table);
+        return r == 0 ? print_end(text, "--limit 0", " (--all-rows)") : r;
+}

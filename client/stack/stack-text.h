@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * StackText
+ *
+ * Stacks for people: the heaviest, one a line, or a tree for each process. Both end with what is
+ * not among them.
+ */
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include "base/macro.h"
+#include "render/table.h"
+#include "render/terminal.h"
+#include "stack/stack-store.h"
+
+typedef struct StackText {
+        FILE *out;
+        const Terminal *terminal;
+        TableLegend legend;
+        json_object *first; /* the first reply */
+        uint64_t n_hidden;  /* stacks that are not in the store */
+        bool has_rest;      /* places where threads have nothing to do are in the store, too */
+        bool is_chatty;
+} StackText;
+
+/* In the order of the store: the heaviest come first. 0 or -errno. */
+_must_check_ int stack_text_print_list(const StackText *text, const StackStore *store);
+/* Sorts the store. 0 or -errno. */
+_must_check_ int stack_text_print_trees(const StackText *text, StackStore *store);
+
+/*
+ * Appends the three functions of @row that tell most, the innermost first: "read_page ← scan ←
+ * query". How a system call enters the kernel and how a thread leaves its CPU is the same in every
+ * stack and says nothing.
+ */
+int stack_append_leaves(Buffer *cell, const StackStore *store, const StackRow *row);

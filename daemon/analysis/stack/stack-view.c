@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "analysis/stack/stack-view.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/number.h"
+
+void stack_view_done(StackView *view) {
+        free(view->times);
+        index_done(&view->by_thread);
+        buffer_done(&view->names);
+        buffer_done(&view->labels);
+        free(view->rows);
+        index_done(&view->by_row);
+        *view = (StackView){};
+}
+
+/* exact times */
+
+#define METRIC_OF_PLACE(reason, text, ...) [RECORD_PLACE_##reason] = METRIC_##reason##_wait_ns,
+static const MetricId metric_of_place[_RECORD_PLACE_MAX] = {
+        WAIT_REASONS_APART(METRIC_OF_PLACE)[RECORD_PLACE_storage] = METRIC_storage_wait_ns,
+        [RECORD_PLACE_blocked] = METRIC_uninterruptible_ns,
+        [RECORD_PLACE_run_queue] = METRIC_wait_time_ns,
+        [RECORD_PLACE_running] = METRIC_run_time_ns,
+};
+
+#define THREAD_KEY_BYTES (sizeof(uint64_t) + sizeof(uint32_t))
+
+static Span key_of_thread(const void *owner, size_t element) {
+        const StackView *view = owner;
+
+        return (Span){ (const char *) &view->times[element], THREAD_KEY_BYTES };
+}
+
+static StackTimes *find_thread(StackView *view, uint32_t tid, uint64_t start_ticks) {
+        const StackTimes wanted = { .start_ticks = start_ticks, .tid = tid };
+        size_t found =
+                index_find(&view->by_thread, (Span){ (const char *) &wanted, THREAD_KEY_BYTES },
+                           key_of_thread, view);
+
+        return found == INDEX_NONE ? NULL : &view->times[found];
+}
+
+/* Threads of one process follow each other, and have the same name more often than not. */
+static int add_name(StackView *view, Span name, uint32_t *last) {
+        int r = 0;
+
+        if (view->names.n > 0 && span_is(name, view->names.bytes + *last))
+                return 0;
+        *last = (uint32_t) view->names.n;
+        (void) buffer_append(&view->names, name.bytes ? name.bytes : "", name.n);
+        (void) buffer_append_byte(&view->names, '\0');
+        r = buffer_failure(&view->names);
+        return r;
+}
+
+static int add_thread(StackView *view, const ThreadSample *sample, StackTimes **ret) {
+        StackTimes *times;
+        int r;
+
+        r = ARRAY_RESERVE(view->times, view->n_times_allocated, view->n_times + 1);
+        if (r < 0)
+                return r;
+        times = &view->times[view->n_times];
+        *times = (StackTimes){ .start_ticks = sample->start_ticks, .tid = (uint32_t) sample->tid };
+        if (view->n_times > 0) {
+                times->process = times[-1].process;
+                times->comm = times[-1].comm;
+        }
+        r = add_name(view, sample->pcomm, &times->process);
+        if (r == 0)
+                r = add_name(view, sample->comm, &times->comm);
+        if (r == 0)
+                r = index_add(&view->by_thread, (Span){ (const char *) times, THREAD_KEY_BYTES },
+                              view->n_times);
+        if (r == 0)
+                view->n_times++;
+        *ret = times;
+        return r;
+}
+
+int stack_view_add_begin(StackView *view, const ThreadSample *sample) {
+        StackTimes *times;
+        int r;
+
+        if (find_thread(view, (uint32_t) sample->tid, sample->start_ticks))
+                return 0;
+        r = add_thread(view, sample, &times);
+        for (unsigned place = 0; r == 0 && place < _RECORD_PLACE_MAX; place++)
+                if (thread_sample_has(sample, metric_of_place[place])) {
+                        times->known |= UINT64_C(1) << place;
+                        times->ns[place] = thread_sample_get(sample, metric_of_place[place]);
+                }
+        return r;
+}
+
+int stack_view_add_end(StackView *view, const ThreadSample *sample) {
+        StackTimes *times = find_thread(view, (uint32_t) sample->tid, sample->start_ticks);
+        bool is_new = !times;
+        int r = 0;
+
+        if (is_new)
+                r = add_thread(view, sample, &times);
+        else if (times->is_whole)
+                return 0;
+        if (r < 0)
+                return r;
+        times->is_whole = true;
+        for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++) {
+                uint64_t bit = UINT64_C(1) << place, now;
+
+                if (!thread_sample_has(sample, metric_of_place[place]) ||
+                    (!is_new && !(times->known & bit))) {
+                        times->known &= ~bit;
+                        continue;
+                }
+                now = thread_sample_get(sample, metric_of_place[place]);
+                times->known |= bit;
+                times->ns[place] = now - MIN_OF(times->ns[place], now);
+        }
+        return 0;
+}
+
+/* rows */
+
+#define ROW_KEY_BYTES offsetof(StackRow, ns)
+
+static Span key_of_row(const void *owner, size_t element) {
+        const StackView *view = owner;
+
+        return (Span){ (const char *) &view->rows[element], ROW_KEY_BYTES };
+}
+
+static int add_row(StackView *view, const StackRow *row) {
+        Span key = { (const char *) row, ROW_KEY_BYTES };
+        size_t found;
+        StackRow *into;
+        int r;
+
+        if (row->ns == 0 && row->n_samples == 0)
+                return 0;
+        found = index_find(&view->by_row, key, key_of_row, view);
+        view->place_ns[row->place] += row->ns;
+        if (found != INDEX_NONE) {
+                into = &view->rows[found];
+                into->ns += row->ns;
+                into->n_samples += row->n_samples;
+                into->max_ns = MAX_OF(into->max_ns, row->max_ns);
+                into->variance_ns2 += row->variance_ns2;
+                into->is_exact = into->is_exact && row->is_exact;
+                return 0;
+        }
+        r = ARRAY_RESERVE(view->rows, view->n_rows_allocated, view->n_rows + 1);
+        if (r == 0)
+                r = index_add(&view->by_row, key, view->n_rows);
+        if (r == 0)
+                view->rows[view->n_rows++] = *row;
+        return r;
+}
+
+/* The same names have the same place in the labels, so that rows can be compared. */
+typedef struct Names {
+        StackView *view;
+        uint32_t *places; /* owned */
+        size_t n, n_allocated;
+        Index index;
+} Names;
+
+static void names_done(Names *names) {
+        free(names->places);
+        index_done(&names->index);
+}
+
+static Span key_of_name(const void *owner, size_t element) {
+        const Names *names = owner;
+
+        return span_of(names->view->labels.bytes + names->places[element]);
+}
+
+static int intern(Names *names, Span name, uint32_t *ret) {
+        size_t found = index_find(&names->index, name, key_of_name, names);
+        int r;
+
+        if (found == INDEX_NONE) {
+                Buffer *buffer = &names->view->labels;
+                size_t at = buffer->n;
+
+                (void) buffer_append(buffer, name.bytes ? name.bytes : "", name.n);
+                (void) buffer_append_byte(buffer, '\0');
+                r = buffer_failure(buffer);
+                if (r == 0)
+                        r = ARRAY_RESERVE(names->places, names->n_allocated, names->n + 1);
+                if (r == 0)
+                        r = index_add(&names->index, (Span){ buffer->bytes + at, name.n },
+                                      names->n);
+                if (r < 0)
+                        return r;
+                names->places[found = names->n++] = (uint32_t) at;
+        }
+        *ret = names->places[found];
+        return 0;
+}
+
+/* @part of @whole, of @total that is to be divided. */
+static uint64_t share(uint64_t total, uint64_t part, uint64_t whole) {
+        return (uint64_t) ((unsigned __int128) total * part / whole);
+}
+
+/*
+ * Divides the time of one thread in one place among @samples, which are all of it. @is_known:
+ * @exact_ns is that time. What rounding leaves goes to the last one: the sum is exact.
+ */
+static int divide(StackView *view, StackRow row, const StackSample *samples, size_t n,
+                  bool is_known, uint64_t exact_ns, uint64_t *outside_ns) {
+        uint64_t long_ns = 0, short_ns = 0, rest_ns, left_ns, long_left_ns, seen = 0;
+        double variance = 0;
+        int r = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                long_ns += samples[i].long_ns;
+                short_ns += samples[i].short_ns;
+                variance += (double) samples[i].short_variance_us2 * 1e6;
+        }
+        if (!is_known)
+                exact_ns = long_ns + short_ns;
+        /* Programs read the clock a moment before the kernel does. */
+        long_left_ns = MIN_OF(long_ns, exact_ns);
+        rest_ns = left_ns = exact_ns - long_left_ns;
+        for (size_t i = 0; i < n && r == 0; i++) {
+                uint64_t of_long = samples[i].long_ns, of_short;
+                double fraction =
+                        short_ns > 0 ? (double) samples[i].short_ns / (double) short_ns : 0;
+                double own = (double) samples[i].short_variance_us2 * 1e6;
+
+                if (long_ns > exact_ns)
+                        of_long = share(exact_ns, samples[i].long_ns, long_ns);
+                of_long = MIN_OF(of_long, long_left_ns);
+                long_left_ns -= of_long;
+                seen += samples[i].short_ns;
+                of_short = short_ns == 0      ? 0
+                           : seen == short_ns ? (samples[i].short_ns > 0 ? left_ns : 0)
+                                              : share(rest_ns, samples[i].short_ns, short_ns);
+                left_ns -= of_short;
+                row.stack = samples[i].key.stack;
+                row.ns = of_long + of_short;
+                if (i + 1 == n && long_ns > exact_ns)
+                        row.ns += long_left_ns;
+                row.n_samples = samples[i].n_long + samples[i].n_short;
+                row.max_ns = samples[i].max_ns;
+                row.is_exact = is_known && samples[i].n_short == 0;
+                row.variance_ns2 = 0;
+                if (short_ns > 0) {
+                        double scale = is_known ? (double) rest_ns / (double) short_ns : 1;
+
+                        row.variance_ns2 =
+                                is_known ? scale * scale *
+                                                   (own * (1 - fraction) * (1 - fraction) +
+                                                    fraction * fraction * (variance - own))
+                                         : own;
+                }
+                r = add_row(view, &row);
+        }
+        if (r < 0 || short_ns > 0)
+                return r;
+        row.n_samples = row.max_ns = 0;
+        row.variance_ns2 = 0;
+        row.is_exact = true;
+        row.stack = STACK_OUTSIDE;
+        row.ns = MIN_OF(left_ns, *outside_ns);
+        *outside_ns -= row.ns;
+        r = add_row(view, &row);
+        row.stack = STACK_UNSAMPLED;
+        row.ns = left_ns - row.ns;
+        return r == 0 ? add_row(view, &row) : r;
+}
+
+static int compare_samples(const void *a, const void *b) {
+        const StackSampleKey *x = &((const StackSample *) a)->key,
+                             *y = &((const StackSample *) b)->key;
+
+        if (x->thread != y->thread)
+                return x->thread < y->thread ? -1 : 1;
+        if (x->place != y->place)
+                return x->place < y->place ? -1 : 1;
+        return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static int compare_rows(const void *a, const void *b) {
+        const StackRow *x = a, *y = b;
+
+        if (x->ns != y->ns)
+                return x->ns > y->ns ? -1 : 1;
+        return memcmp(x, y, ROW_KEY_BYTES);
+}
+
+static Span thread_name(const char text[static 16]) {
+        return (Span){ text, strnlen(text, 16) };
+}
+
+/* How much longer each thread was observed than it was sampled. */
+static void find_outside(StackView *view, const RecordingFacts *facts) {
+        uint64_t elapsed_ns = facts->end_boottime_ns - facts->start_boottime_ns;
+
+        for (size_t i = 0; i < view->n_times && elapsed_ns > 0; i++) {
+                StackTimes *times = &view->times[i];
+                uint64_t sum_ns = 0;
+
+                for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
+                        if (times->known & UINT64_C(1) << place)
+                                sum_ns = number_add_saturating(sum_ns, times->ns[place]);
+                times->outside_ns = sum_ns - MIN_OF(sum_ns, elapsed_ns);
+        }
+}
+
+int stack_view_divide(StackView *view, const RecordingDocument *recording, uint32_t user_hz) {
+        _cleanup_(names_done) Names names = { .view = view };
+        const StackTable *table = &recording->table;
+        StackSample *samples = table->samples;
+        int r = 0;
+
+        find_outside(view, &recording->facts);
+        if (table->n_samples > 1)
+                qsort(samples, table->n_samples, sizeof(*samples), compare_samples);
+        for (size_t i = 0, n; i < table->n_samples && r == 0; i += n) {
+                const StackThread *thread = &table->threads[samples[i].key.thread];
+                StackTimes *times = find_thread(
+                        view, thread->tid, share(thread->start_boottime_ns, user_hz, NSEC_PER_SEC));
+                uint64_t bit = UINT64_C(1) << samples[i].key.place;
+                StackRow row = { .place = samples[i].key.place };
+                bool is_known = times && times->is_whole && (times->known & bit);
+
+                for (n = 1; i + n < table->n_samples &&
+                            samples[i + n].key.thread == samples[i].key.thread &&
+                            samples[i + n].key.place == samples[i].key.place;)
+                        n++;
+                r = intern(&names,
+                           times ? span_of(view->names.bytes + times->process)
+                                 : thread_name(thread->process),
+                           &row.process);
+                if (r == 0)
+                        r = intern(&names,
+                                   times ? span_of(view->names.bytes + times->comm)
+                                         : thread_name(thread->comm),
+                                   &row.comm);
+                if (r == 0)
+                        r = divide(view, row, samples + i, n, is_known,
+                                   is_known ? times->ns[row.place] : 0,
+                                   times ? &times->outside_ns : &(uint64_t){ 0 });
+                if (times)
+                        times->known &= ~bit;
+        }
+        /* What has no sample at all. */
+        for (size_t i = 0; i < view->n_times && r == 0; i++)
+                for (unsigned place = 0; place < _RECORD_PLACE_MAX && r == 0; place++) {
+                        StackTimes *times = &view->times[i];
+                        StackRow row = { .place = place };
+
+                        if (!times->is_whole || !(times->known & UINT64_C(1) << place))
+                                continue;
+                        r = intern(&names, span_of(view->names.bytes + times->process),
+                                   &row.process);
+                        if (r == 0)
+                                r = intern(&names, span_of(view->names.bytes + times->comm),
+                                           &row.comm);
+                        if (r == 0)
+                                r = divide(view, row, NULL, 0, true, times->ns[place],
+                                           &times->outside_ns);
+                }
+        if (r == 0 && view->n_rows > 1)
+                qsort(view->rows, view->n_rows, sizeof(*view->rows), compare_rows);
+        return r;
+}

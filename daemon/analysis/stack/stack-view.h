@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * StackView
+ *
+ * Divides the exact time of threads among their sampled stacks. How long a thread ran, waited for a
+ * CPU and waited for each reason is known from the snapshots of both ends; samples only
+ * divide it. Two strata: intervals of at least the sampling period were all taken, so that their
+ * stacks have exact time; what is left is divided among the stacks of short samples by their
+ * weights. Where there is none, the rest is of a stack that says so. So the rows of one thread add
+ * up to its time, to the nanosecond.
+ *
+ * Of a thread that was not there at the end nothing is exact: its rows are what samples estimate.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/index.h"
+#include "base/macro.h"
+#include "metric/record-place.h"
+#include "record/recording-document.h"
+#include "snapshot/thread-sample.h"
+
+/* In place of the number of a stack: time that no sample covers. */
+#define STACK_UNSAMPLED (UINT32_MAX - 1)
+/*
+ * Likewise: time before the first sample could be taken, or after the last. A snapshot is taken
+ * before, and one after, so that each thread is observed for a little longer than it is sampled.
+ */
+#define STACK_OUTSIDE (UINT32_MAX - 2)
+
+/* A thread that was there at the end, from its numbers at both. */
+typedef struct StackTimes {
+        uint64_t start_ticks;
+        uint32_t tid;
+        bool is_whole;  /* it was there at the end, too */
+        uint64_t known; /* a bit for each place */
+        uint64_t ns[_RECORD_PLACE_MAX];
+        uint64_t outside_ns;    /* of all places, as far as no row has it yet */
+        uint32_t process, comm; /* where in the names; each ends in NUL */
+} StackTimes;
+
+/* Threads of one name in one process name, in one place, with one stack. */
+typedef struct StackRow {
+        uint32_t process, comm; /* where in the labels */
+        uint32_t place, stack;
+        uint64_t ns, n_samples, max_ns;
+        double variance_ns2;
+        bool is_exact; /* nothing of it is estimated */
+} StackRow;
+
+typedef struct StackView {
+        StackTimes *times;
+        size_t n_times, n_times_allocated;
+        Index by_thread;
+        Buffer names;   /* of threads */
+        Buffer labels;  /* of rows */
+        StackRow *rows; /* the heaviest first */
+        size_t n_rows, n_rows_allocated;
+        Index by_row;
+        uint64_t place_ns[_RECORD_PLACE_MAX]; /* of all rows */
+} StackView;
+
+void stack_view_done(StackView *view);
+/* A thread of the snapshot at the beginning; all of these come first. -ENOMEM. */
+_must_check_ int stack_view_add_begin(StackView *view, const ThreadSample *sample);
+/* One of that at the end. -ENOMEM. */
+_must_check_ int stack_view_add_end(StackView *view, const ThreadSample *sample);
+/* Makes the rows. @user_hz: of start times in snapshots. -ENOMEM. */
+_must_check_ int stack_view_divide(StackView *view, const RecordingDocument *recording,
+                                   uint32_t user_hz);
+static inline const char *stack_view_label(const StackView *view, uint32_t at) {
+        return view->labels.bytes + at;
+}

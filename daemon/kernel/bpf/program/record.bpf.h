@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * The programs of a recording: they take samples of what threads wait for and of where they run,
+ * with stacks. record-sample.h says how intervals are chosen.
+ *
+ * How long a wait was is known when it ends, so that its stack is taken then: the thread has not
+ * moved. The frames of the kernel are read when it is about to get a CPU; its registers and its
+ * stack of user mode a moment later, when it has got it and is the current task.
+ *
+ * While no recording is on, the account of waits reads one number and calls nothing of this.
+ */
+
+#include "kernel/bpf/ledger-record.h"
+#include "kernel/bpf/record-sample.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+/* What is known of a thread's interval in progress, and of a wait that was taken. */
+typedef struct Recorded {
+        __u64 id;             /* of the recording that this belongs to */
+        __u64 queue_since_ns; /* CLOCK_MONOTONIC; 0: it does not wait for a CPU */
+        RecordPart wait;
+        __u32 place;
+        __u32 is_pending; /* it has one of record_pending */
+} Recorded;
+
+struct {
+        __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+        __uint(map_flags, BPF_F_NO_PREALLOC);
+        __type(key, int);
+        __type(value, Recorded);
+} recorded SEC(".maps");
+
+/* A sample whose thread has not yet gone on. */
+typedef struct RecordPending {
+        RecordPart wait, queue;
+        __u32 place;
+        __u32 n_frames;
+        __u64 frames[RECORD_MAX_FRAMES];
+} RecordPending;
+
+struct {
+        __uint(type, BPF_MAP_TYPE_HASH);
+        __uint(map_flags, BPF_F_NO_PREALLOC);
+        __uint(max_entries, 4096);
+        __type(key, __u64); /* the address of the task */
+        __type(value, RecordPending);
+} record_pending SEC(".maps");
+
+struct {
+        __uint(type, BPF_MAP_TYPE_RINGBUF);
+        __uint(max_entries, RECORD_RING_BYTES);
+} record_ring SEC(".maps");
+
+/* A pending sample is put together here: by the switch, which nothing of ours interrupts. */
+struct {
+        __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+        __uint(max_entries, 1);
+        __type(key, __u32);
+        __type(value, RecordPending);
+} record_scratch SEC(".maps");
+
+/* A sample is put together here. The clock may interrupt a thread that goes on. */
+enum { RECORD_SPACE_HOOK, RECORD_SPACE_CLOCK, _RECORD_SPACE_MAX };
+
+typedef struct RecordSpace {
+        __u64 is_busy;
+        RecordSample sample;
+        char stack[RECORD_MAX_STACK_BYTES + RECORD_STACK_PAGE]; /* one page more than any bound */
+} RecordSpace;
+
+struct {
+        __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+        __uint(max_entries, _RECORD_SPACE_MAX);
+        __type(key, __u32);
+        __type(value, RecordSpace);
+} record_spaces SEC(".maps");
+
+/* Set before loading: a kernel that does not take these programs is not shown them. */
+const volatile _Bool has_recording = 1;
+
+static __always_inline __u64 recording_id(void) {
+        return has_recording ? *(volatile __u64 *) &control.record.id : 0;
+}
+
+static __always_inline _Bool is_thread_of_kernel(const struct task_struct *task) {
+        return (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) != 0;
+}
+
+#define COUNT_RECORD(member) __sync_fetch_and_add(&control.record.member, 1)
+
+static __always_inline _Bool is_recorded(const struct task_struct *task) {
+        return task->pid != 0 && task->tgid != control.record.own[0] &&
+               task->tgid != control.record.own[1];
+}
+
+static __always_inline Recorded *find_recorded(struct task_struct *task, __u64 id) {
+        Recorded *of = bpf_task_storage_get(&recorded, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+        if (!of) {
+                COUNT_RECORD(n_lost_storage);
+                return 0;
+        }
+        if (of->id != id) {
+                __builtin_memset(of, 0, sizeof(*of));
+                of->id = id;
+        }
+        return of;
+}
+
+/* Decides whether an interval of @ns is taken; see record-sample.h. */
+static __always_inline RecordPart take(__u64 ns) {
+        __u64 period_ns = *(volatile __u64 *) &control.record.period_ns;
+        RecordPart part = { .ns = ns };
+
+        if (!control.record.has_waits)
+                return part;
+        if (ns >= period_ns)
+                part.weight_ns = ns;
+        else if (((__u64) bpf_get_prandom_u32() * period_ns) >> 32 < ns)
+                part.weight_ns = period_ns;
+        return part;
+}
+
+/* in the program of wake-ups */
+
+/* A wait of @task in @place, of @ns, is over. */
+static __always_inline void record_wake(struct task_struct *task, __u32 place, __u64 ns,
+                                        __u64 now_ns) {
+        Recorded *of = is_recorded(task) ? find_recorded(task, recording_id()) : 0;
+
+        if (!of)
+                return;
+        of->queue_since_ns = now_ns;
+        of->wait = take(ns);
+        of->place = place;
+}
+
+/* samples */
+
+static __always_inline void describe(RecordSample *sample, struct task_struct *task) {
+        __builtin_memset(sample, 0, sizeof(*sample) - sizeof(sample->frames));
+        sample->tid = task->pid;
+        sample->tgid = task->tgid;
+        sample->is_kernel_thread = is_thread_of_kernel(task);
+        sample->start_boottime_ns = task->start_boottime;
+        sample->image = task->group_leader->start_boottime + task->self_exec_id;
+        sample->seen_ns = bpf_ktime_get_ns();
+        sample->place = _RECORD_PLACE_MAX;
+        __builtin_memcpy(sample->comm, task->comm, sizeof(sample->comm));
+}
+
+/* A mapping may end anywhere, so pages are read one by one. Returns how many bytes there are. */
+static __always_inline __u32 copy_stack(RecordSpace *space, __u64 sp) {
+        __u64 most = control.record.n_stack_bytes;
+        __u32 n = RECORD_STACK_PAGE - ((__u32) sp & (RECORD_STACK_PAGE - 1)), at;
+
+        if (most == 0)
+                return 0;
+        if (bpf_probe_read_user(space->stack, n, (const void *) sp) < 0) {
+                COUNT_RECORD(n_without_stack);
+                return 0;
+        }
+        for (__u32 i = 1; i < RECORD_MAX_STACK_BYTES / RECORD_STACK_PAGE; i++) {
+                if (n + RECORD_STACK_PAGE > most)
+                        break;
+                /* The verifier of older kernels wants the bound at the call. */
+                at = n & (RECORD_MAX_STACK_BYTES - 1);
+                asm volatile("" : "+r"(at));
+                at &= RECORD_MAX_STACK_BYTES - 1;
+                if (bpf_probe_read_user(space->stack + at, RECORD_STACK_PAGE,
+                                        (const void *) (sp + n)) < 0)
+                        break;
+                n += RECORD_STACK_PAGE;
+        }
+        return n;
+}
+
+/* Those that the thread entered the kernel with. Returns its stack pointer. */
+static __always_inline __u64 read_registers(RecordSample *sample, struct task_struct *task) {
+        struct pt_regs *regs = (struct pt_regs *) bpf_task_pt_regs(task);
+
+        if (sample->is_kernel_thread || control.record.n_stack_bytes == 0)
+                return 0;
+        sample->has_registers = 1;
+        if (bpf_core_field_exists(regs->orig_ax)) {
+                (void) bpf_probe_read_kernel(sample->registers, 21 * sizeof(__u64), regs);
+                return sample->registers[19];
+        }
+        (void) bpf_probe_read_kernel(sample->registers, 34 * sizeof(__u64), regs);
+        return sample->registers[31];
+}
+
+/* @task is the current one. */
+static __always_inline void read_user_mode(RecordSpace *space, struct task_struct *task) {
+        __u64 sp = read_registers(&space->sample, task);
+
+        if (space->sample.has_registers)
+                space->sample.n_stack_bytes = copy_stack(space, sp);
+}
+
+static __always_inline void put_sample(RecordSpace *space) {
+        __u64 n = space->sample.n_stack_bytes;
+
+        asm volatile("" : "+r"(n));
+        if (n > RECORD_MAX_STACK_BYTES)
+                n = RECORD_MAX_STACK_BYTES;
+        if (bpf_ringbuf_output(&record_ring, &space->sample, sizeof(space->sample) + n,
+                               BPF_RB_NO_WAKEUP) < 0)
+                COUNT_RECORD(n_lost_ring);
+        else
+                COUNT_RECORD(n_samples);
+}
+
+static __always_inline RecordSpace *find_space(__u32 which) {
+        RecordSpace *space = bpf_map_lookup_elem(&record_spaces, &which);
+
+        if (space && __sync_lock_test_and_set(&space->is_busy, 1) != 0) {
+                COUNT_RECORD(n_busy);
+                return 0;
+        }
+        return space;
+}
+
+static __always_inline __u64 pending_key(const struct task_struct *task) {
+        return (__u64) task->pid << 32 | (__u32) (task->start_boottime >> 10);
+}
+
+/* Puts the sample that waits for its thread; @goes_on: that is the current one, and is seen. */
+static __noinline int put_pending(struct task_struct *task, _Bool goes_on) {
+        const RecordPending *pending;
+        RecordSpace *space;
+        __u64 key;
+
+        if (!task)
+                return 0;
+        key = pending_key(task);
+        pending = bpf_map_lookup_elem(&record_pending, &key);
+        space = pending ? find_space(RECORD_SPACE_HOOK) : 0;
+        if (!space)
+                return 0;
+        describe(&space->sample, task);
+        space->sample.wait = pending->wait;
+        space->sample.queue = pending->queue;
+        space->sample.place = (__u8) pending->place;
+        space->sample.n_frames = pending->n_frames;
+        __builtin_memcpy(space->sample.frames, pending->frames, sizeof(pending->frames));
+        if (goes_on)
+                read_user_mode(space, task);
+        else {
+                space->sample.is_late = 1;
+                COUNT_RECORD(n_late);
+        }
+        put_sample(space);
+        space->is_busy = 0;
+        (void) bpf_map_delete_elem(&record_pending, &key);
+        return 0;
+}
+
+/* in the program of switches */
+
+static __always_inline void record_leave(struct task_struct *task, _Bool is_queued, __u64 id,
+                                         __u64 now_ns) {
+        Recorded *of = find_recorded(task, id);
+
+        if (!of)
+                return;
+        if (of->is_pending) {
+                of->is_pending = 0;
+                (void) put_pending(task, 0);
+        }
+        if (of->queue_since_ns != 0)
+                COUNT_RECORD(n_unseen);
+        of->queue_since_ns = is_queued ? now_ns : 0;
+        of->wait.weight_ns = 0;
+}
+
+static __always_inline void record_enter(struct task_struct *task, __u64 id, __u64 now_ns) {
+        Recorded *of = bpf_task_storage_get(&recorded, task, 0, 0);
+        RecordPending *pending;
+        RecordPart queue;
+        __u32 zero = 0;
+        __u64 key;
+        long n = 0;
+
+        if (!of || of->id != id || of->queue_since_ns == 0)
+                return;
+        queue = take(now_ns - of->queue_since_ns);
+        of->queue_since_ns = 0;
+        if (queue.weight_ns == 0 && of->wait.weight_ns == 0)
+                return;
+        pending = bpf_map_lookup_elem(&record_scratch, &zero);
+        if (!pending)
+                return;
+        pending->wait = of->wait;
+        pending->queue = queue;
+        pending->place = of->wait.weight_ns != 0 ? of->place : _RECORD_PLACE_MAX;
+        of->wait.weight_ns = 0;
+        if (control.record.has_frames)
+                n = bpf_get_task_stack(task, pending->frames, sizeof(pending->frames), 0);
+        if (n < 0) {
+                COUNT_RECORD(n_without_frames);
+                n = 0;
+        }
+        pending->n_frames = (__u32) n / sizeof(__u64);
+        key = pending_key(task);
+        if (bpf_map_update_elem(&record_pending, &key, pending, 0) < 0)
+                COUNT_RECORD(n_lost_pending);
+        else
+                of->is_pending = 1;
+}
+
+/* @is_queued: @previous could go on at once. */
+static __noinline int record_switch(struct task_struct *previous, struct task_struct *next,
+                                    _Bool is_queued) {
+        __u64 id = recording_id(), now_ns = bpf_ktime_get_ns();
+
+        if (previous && is_recorded(previous))
+                record_leave(previous, is_queued, id, now_ns);
+        if (next && is_recorded(next))
+                record_enter(next, id, now_ns);
+        return 0;
+}
+
+/* of their own */
+
+static __always_inline int go_on(void) {
+        struct task_struct *task = bpf_get_current_task_btf();
+        __u64 id = recording_id();
+        Recorded *of;
+
+        if (id == 0)
+                return 0;
+        of = bpf_task_storage_get(&recorded, task, 0, 0);
+        if (!of || of->id != id || !of->is_pending)
+                return 0;
+        of->is_pending = 0;
+        return put_pending(task, 1);
+}
+
+/* Since 6.15. */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(record_go_on, _Bool is_switch) {
+        return is_switch ? go_on() : 0;
+}
+
+/*
+ * Before; a thread that goes on elsewhere (it was preempted, or entered before this was attached)
+ * is not seen, and its sample is late.
+ */
+SEC("fexit/schedule")
+int BPF_PROG(record_return) {
+        return go_on();
+}
+
+/*
+ * The functions of the kernel, as /proc/kallsyms has them for those who may see addresses. That
+ * takes CAP_SYSLOG, which opens the kernel's log as well, and services are kept from the file.
+ */
+SEC("iter/ksym")
+int record_symbols(struct bpf_iter__ksym *context) {
+        struct kallsym_iter *symbol = context->ksym;
+        char type;
+
+        if (!symbol) /* the last call */
+                return 0;
+        type = symbol->type | 0x20;
+        if (type != 't' && type != 'w')
+                return 0;
+        if (symbol->module_name[0])
+                BPF_SEQ_PRINTF(context->meta->seq, "%lx %c %s [%s]\n", symbol->value, type,
+                               symbol->name, symbol->module_name);
+        else
+                BPF_SEQ_PRINTF(context->meta->seq, "%lx %c %s\n", symbol->value, type,
+                               symbol->name);
+        return 0;
+}
+
+/* Run by a clock of each CPU. */
+SEC("perf_event")
+int record_clock(void *context) {
+        struct task_struct *task = bpf_get_current_task_btf();
+        RecordSpace *space;
+        long n = 0;
+
+        if (recording_id() == 0 || !is_recorded(task))
+                return 0;
+        space = find_space(RECORD_SPACE_CLOCK);
+        if (!space)
+                return 0;
+        describe(&space->sample, task);
+        space->sample.running.weight_ns = control.record.clock_ns;
+        /* In user mode there are none. */
+        if (control.record.has_frames)
+                n = bpf_get_stack(context, space->sample.frames, sizeof(space->sample.frames), 0);
+        space->sample.n_frames = n > 0 ? (__u32) n / sizeof(__u64) : 0;
+        read_user_mode(space, task);
+        put_sample(space);
+        space->is_busy = 0;
+        return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * RecordSample
+ *
+ * What the programs of a recording write into its ring: where one thread was while it did not run,
+ * or while it ran.
+ *
+ * An interval of length d is taken always if d is at least the period P, with its length as its
+ * weight; else with probability d/P, and then it weighs P. So the weights of what was taken are an
+ * unbiased estimate of the time of all intervals, for every way to group them, and what is long is
+ * exact. Running time is sampled by a clock of each CPU, and each sample weighs its period.
+ */
+
+#include "kernel/bpf/task-record.h"
+#include "metric/record-place.h"
+
+#define RECORD_MAX_FRAMES 64u
+#define RECORD_MAX_STACK_BYTES 16384u
+#define RECORD_STACK_PAGE 4096u
+#define RECORD_RING_BYTES (8u << 20)
+
+typedef struct RecordPart {
+        __u64 ns;        /* how long */
+        __u64 weight_ns; /* 0: it was not taken */
+} RecordPart;
+
+/* Behind it are n_stack_bytes of the stack of user mode, from its sp on. */
+typedef struct RecordSample {
+        __u32 tid, tgid;
+        __u32 n_frames, n_stack_bytes;
+        __u8 place; /* RecordPlace of the wait; _RECORD_PLACE_MAX: there is none */
+        __u8 is_kernel_thread;
+        __u8 has_registers; /* those of user mode */
+        __u8 is_late;       /* the thread went on unseen: its stack of user mode is not known */
+        __u64 start_boottime_ns;
+        __u64 image;   /* of its process: another one once that has executed a program */
+        __u64 seen_ns; /* CLOCK_MONOTONIC */
+        RecordPart wait, queue, running;
+        char comm[TASK_COMM_BYTES];
+        /* x86_64: r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss */
+        /* aarch64: x0 ... x30, sp, pc, pstate */
+        __u64 registers[34];
+        __u64 frames[RECORD_MAX_FRAMES]; /* of the kernel, innermost first */
+} RecordSample;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Collector
+ *
+ * The side of a recording that reads what belongs to strangers: it unwinds the stacks that the
+ * recording job sends, gives their frames names, and adds them up.
+ */
+
+#include "base/macro.h"
+#include "record/record-message.h"
+#include "record/stack-table.h"
+
+typedef struct Collector Collector;
+
+_must_check_ int collector_new(Collector **ret);
+Collector *collector_free(Collector *collector);
+DEFINE_CLEANUP(Collector *, collector_free);
+
+/* Takes @message with its descriptor. -EBADMSG for one that makes no sense; -ENOMEM. */
+_must_check_ int collector_take(Collector *collector, RecordMessage *message);
+
+const StackTable *collector_table(const Collector *collector);
+const Modules *collector_modules(const Collector *collector);
+/* Stacks of user mode that were unwound down to the first function, and all others. */
+void collector_count(const Collector *collector, uint64_t *ret_complete, uint64_t *ret_cut);

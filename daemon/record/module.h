@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Modules
+ *
+ * The files that recorded processes execute: each once, whatever number of processes has it mapped.
+ * A file belongs to somebody else, who may change it while it is read: nothing of it is mapped, and
+ * what libelf cannot read has no names and no frames.
+ */
+
+#include <libelf.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "base/span.h"
+#include "record/symbol-table.h"
+
+#define MODULES_MAX 16384u
+#define BUILD_ID_MAX_BYTES 32u
+
+typedef struct Module {
+        char *path; /* owned; as the process names it */
+        int fd;     /* owned; negative: it could not be opened */
+        Elf *elf;   /* owned; NULL: likewise, or it is no ELF file */
+        uint64_t dev, inode;
+        char build_id[2 * BUILD_ID_MAX_BYTES + 1]; /* hexadecimal; "" when there is none */
+        bool has_symbols;                          /* they have been read */
+        SymbolTable symbols;
+} Module;
+
+typedef struct Modules {
+        Module **all; /* owned, each at its place for as long as they live */
+        size_t n, n_allocated;
+} Modules;
+
+void modules_done(Modules *modules);
+/* The number of the module of that file, or SIZE_MAX. */
+size_t modules_find(const Modules *modules, uint64_t dev, uint64_t inode, Span path);
+/*
+ * Adds one; takes over @fd in any case. *ret is its number. -ENOMEM; -E2BIG: there are MODULES_MAX.
+ */
+_must_check_ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int fd,
+                             size_t *ret);
+/* The function at @vaddr, an address of the file; NULL when there is none. -ENOMEM. */
+_must_check_ int module_find_symbol(Module *module, uint64_t vaddr, const Symbol **ret);

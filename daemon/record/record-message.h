@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * RecordMessage
+ *
+ * What the job that records tells the one that unwinds, over a pair of SOCK_SEQPACKET: one message
+ * a packet, a head and what belongs to its kind. Both are the same executable. What stacks and
+ * files hold is of strangers; so the first one copies it and never looks into it, and the second
+ * one, which does, may do nothing but read, compute and write one file.
+ *
+ *     KERNEL   a descriptor: the lines of /proc/kallsyms, as they are for who may see addresses
+ *     MODULE   RecordModule, its path; a descriptor of the file, unless it could not be opened
+ *     PROCESS  RecordProcess, Mapping of it in ascending order; replaces what was told of it before
+ *     SAMPLE   RecordSample, bytes of the stack
+ *     END      RecordSummary; a descriptor: what is to be written into
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "kernel/bpf/ledger-record.h"
+#include "kernel/bpf/record-sample.h"
+#include "record/unwinder.h"
+
+typedef enum RecordMessageKind {
+        RECORD_MESSAGE_KERNEL,
+        RECORD_MESSAGE_MODULE,
+        RECORD_MESSAGE_PROCESS,
+        RECORD_MESSAGE_SAMPLE,
+        RECORD_MESSAGE_END,
+        _RECORD_MESSAGE_MAX,
+} RecordMessageKind;
+
+#define RECORD_MAPPINGS_MAX 1024u /* of one process that are told */
+#define RECORD_MESSAGE_MAX_BYTES (64u << 10)
+
+/* Modules are numbered in the order in which they are told. */
+typedef struct RecordModule {
+        uint64_t dev, inode;
+} RecordModule;
+
+typedef struct RecordProcess {
+        uint64_t tgid;
+        char comm[16]; /* of its first thread */
+} RecordProcess;
+
+typedef struct RecordSummary {
+        uint64_t begin_boottime_ns, end_boottime_ns;
+        uint64_t period_ns;        /* at the end; it was shorter before @n_periods changes */
+        uint64_t n_periods;        /* how often it was changed */
+        RecordControl control;     /* with the losses */
+        uint64_t n_processes;      /* whose mappings were read */
+        uint64_t n_lost_processes; /* that had ended before */
+        uint64_t n_cut_processes;  /* with more mappings than are told */
+        bool sees_return;          /* threads are seen when they go on: stacks of user mode */
+        bool has_clock;
+        bool waiting, running; /* what was sampled */
+} RecordSummary;
+
+typedef struct RecordMessage {
+        RecordMessageKind kind;
+        const void *body;
+        size_t n;
+        int fd; /* owned by the receiver; negative: none came along */
+} RecordMessage;
+
+/* Waits for room. -EPIPE, -errno. @fd is borrowed; negative: none. */
+_must_check_ int record_message_send(int socket, RecordMessageKind kind, const void *first,
+                                     size_t n_first, const void *second, size_t n_second, int fd);
+/*
+ * Waits for the next one; its body is in @space, aligned, until the next call. 0; -EPIPE: the
+ * other side is gone; -EBADMSG: it is none of the above; -errno.
+ */
+_must_check_ int record_message_receive(int socket,
+                                        uint64_t space[static RECORD_MESSAGE_MAX_BYTES / 8],
+                                        RecordMessage *ret);

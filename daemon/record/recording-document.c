@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "record/recording-document.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/err.h"
+#include "base/name.h"
+#include "document/table-reader.h"
+#include "metric/record-place.h"
+
+#define FLUSH_BYTES (64u << 10)
+
+static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
+
+/* tables */
+
+#define MODULE_COLUMNS(C) C(path) C(build_id)
+#define FRAME_COLUMNS(C) C(module) C(offset) C(name)
+#define STACK_COLUMNS(C) C(frames)
+#define THREAD_COLUMNS(C) C(tid) C(tgid) C(start_boottime_ns) C(comm) C(process)
+#define SAMPLE_COLUMNS(C) \
+        C(thread)         \
+        C(place)          \
+        C(stack) C(long_ns) C(long_count) C(short_ns) C(short_count) C(short_variance_us2) C(max_ns)
+
+#define COLUMN_NAME(name) #name,
+#define DEFINE_COLUMNS(word, LIST, PREFIX)                               \
+        static const char *const word##_names[] = { LIST(COLUMN_NAME) }; \
+        enum { LIST(PREFIX) _##PREFIX##MAX };                            \
+        static const char *word##_name_of(unsigned column) {             \
+                return word##_names[column];                             \
+        }                                                                \
+        static unsigned word##_find(Span name) {                         \
+                return name_find(name, word##_names, _##PREFIX##MAX);    \
+        }
+#define MODULE_(name) MODULE_##name,
+#define FRAME_(name) FRAME_##name,
+#define STACK_(name) STACK_##name,
+#define THREAD_(name) THREAD_##name,
+#define SAMPLE_(name) SAMPLE_##name,
+DEFINE_COLUMNS(module, MODULE_COLUMNS, MODULE_)
+DEFINE_COLUMNS(frame, FRAME_COLUMNS, FRAME_)
+DEFINE_COLUMNS(stack, STACK_COLUMNS, STACK_)
+DEFINE_COLUMNS(thread, THREAD_COLUMNS, THREAD_)
+DEFINE_COLUMNS(sample, SAMPLE_COLUMNS, SAMPLE_)
+
+/* writing */
+
+typedef struct Output {
+        Buffer buffer;
+        JsonWriter json;
+        SnapshotSink sink;
+        void *userdata;
+        int failure;
+} Output;
+
+static void flush(Output *output, size_t threshold) {
+        if (output->failure != 0 || output->buffer.n < threshold || output->buffer.n == 0)
+                return;
+        output->failure = output->sink(output->userdata, output->buffer.bytes, output->buffer.n);
+        buffer_clear(&output->buffer);
+}
+
+static void begin_table(Output *output, const char *name, const char *const *columns, size_t n) {
+        json_write_key(&output->json, name);
+        json_write_object(&output->json);
+        json_write_key(&output->json, "columns");
+        json_write_array(&output->json);
+        for (size_t i = 0; i < n; i++)
+                json_write_text(&output->json, columns[i]);
+        json_write_end(&output->json);
+        json_write_key(&output->json, "rows");
+        json_write_array(&output->json);
+}
+
+static void end_row(Output *output) {
+        json_write_end(&output->json);
+        flush(output, FLUSH_BYTES);
+}
+
+static void end_table(Output *output) {
+        json_write_end(&output->json);
+        json_write_end(&output->json);
+}
+
+#define WRITE_COUNT(name, member) json_write_member_u64(json, #name, facts->member);
+
+void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
+        json_write_key(json, "recording");
+        json_write_object(json);
+        json_write_member_u64(json, "formatVersion", RECORDING_FORMAT_VERSION);
+        json_write_member_bool(json, "waiting", facts->waiting);
+        json_write_member_bool(json, "running", facts->running);
+        json_write_member_bool(json, "kernelFrames", facts->frames);
+        json_write_member_bool(json, "seesReturn", facts->sees_return);
+        json_write_member_bool(json, "hasClock", facts->has_clock);
+        RECORDING_COUNTS(WRITE_COUNT)
+        json_write_end(json);
+}
+
+static void write_name(JsonWriter *json, const char *name) {
+        if (*name)
+                json_write_name(json, span_of(name));
+        else
+                json_write_null(json);
+}
+
+static void write_frames(Output *output, const StackTable *table) {
+        JsonWriter *json = &output->json;
+
+        begin_table(output, "frames", frame_names, ELEMENTSOF(frame_names));
+        for (size_t i = 0; i < table->n_frames; i++) {
+                const StackFrame *frame = &table->frames[i];
+
+                json_write_array(json);
+                if (frame->module == STACK_KERNEL)
+                        json_write_text(json, "kernel");
+                else if (frame->module == STACK_NO_MODULE)
+                        json_write_null(json);
+                else
+                        json_write_u64(json, frame->module);
+                json_write_u64(json, frame->offset);
+                write_name(json, frame->name ? table->names.bytes + frame->name : "");
+                end_row(output);
+        }
+        end_table(output);
+        begin_table(output, "stacks", stack_names, ELEMENTSOF(stack_names));
+        for (size_t i = 0, at = 0; i < table->n_stacks; i++) {
+                json_write_array(json);
+                json_write_array(json);
+                for (; at < table->stacks[i]; at++)
+                        json_write_u64(json, table->numbers[at]);
+                json_write_end(json);
+                end_row(output);
+        }
+        end_table(output);
+}
+
+static void write_samples(Output *output, const StackTable *table) {
+        JsonWriter *json = &output->json;
+
+        begin_table(output, "threads", thread_names, ELEMENTSOF(thread_names));
+        for (size_t i = 0; i < table->n_threads; i++) {
+                const StackThread *thread = &table->threads[i];
+
+                json_write_array(json);
+                json_write_u64(json, thread->tid);
+                json_write_u64(json, thread->tgid);
+                json_write_u64(json, thread->start_boottime_ns);
+                json_write_name(json, (Span){ thread->comm, strnlen(thread->comm, 16) });
+                json_write_name(json, (Span){ thread->process, strnlen(thread->process, 16) });
+                end_row(output);
+        }
+        end_table(output);
+        begin_table(output, "samples", sample_names, ELEMENTSOF(sample_names));
+        for (size_t i = 0; i < table->n_samples; i++) {
+                const StackSample *sample = &table->samples[i];
+
+                json_write_array(json);
+                json_write_u64(json, sample->key.thread);
+                json_write_text(json, places[sample->key.place]);
+                if (sample->key.stack == STACK_NONE)
+                        json_write_null(json);
+                else
+                        json_write_u64(json, sample->key.stack);
+                json_write_u64(json, sample->long_ns);
+                json_write_u64(json, sample->n_long);
+                json_write_u64(json, sample->short_ns);
+                json_write_u64(json, sample->n_short);
+                json_write_u64(json, sample->short_variance_us2);
+                json_write_u64(json, sample->max_ns);
+                end_row(output);
+        }
+        end_table(output);
+}
+
+int recording_document_write(const RecordingFacts *facts, const StackTable *table,
+                             const Modules *modules, SnapshotSink sink, void *userdata) {
+        Output output = { .sink = sink, .userdata = userdata };
+        JsonWriter *json = &output.json;
+        int r;
+
+        json_writer_init(json, &output.buffer);
+        json_write_object(json);
+        recording_facts_write(json, facts);
+        begin_table(&output, "modules", module_names, ELEMENTSOF(module_names));
+        for (size_t i = 0; i < modules->n; i++) {
+                json_write_array(json);
+                write_name(json, modules->all[i]->path);
+                write_name(json, modules->all[i]->build_id);
+                end_row(&output);
+        }
+        end_table(&output);
+        write_frames(&output, table);
+        write_samples(&output, table);
+        json_write_end(json);
+        r = json_writer_finish(json);
+        if (r == 0)
+                flush(&output, 0);
+        buffer_done(&output.buffer);
+        return r < 0 ? r : output.failure;
+}
+
+/* reading */
+
+/* Numbers and texts of one row; what they are is told by the table's end. */
+typedef struct Row {
+        uint64_t values[_SAMPLE_MAX];
+        unsigned present; /* a bit for each column */
+        Buffer texts[_THREAD_MAX];
+        uint32_t *numbers; /* owned: the frames of a stack */
+        size_t n_numbers, n_numbers_allocated;
+} Row;
+
+typedef struct Reader {
+        DocumentReader document;
+        RecordingDocument *result;
+        TableReader table;
+        Row row;
+        bool has_facts;
+} Reader;
+
+_Static_assert((int) _THREAD_MAX <= (int) _SAMPLE_MAX && (int) _FRAME_MAX <= (int) _THREAD_MAX,
+               "a row has room for those of every table");
+
+static int fail(Reader *reader, const char *complaint) {
+        return document_fail(&reader->document, complaint);
+}
+
+static void begin_row(void *userdata) {
+        Reader *reader = userdata;
+
+        reader->row.present = 0;
+        reader->row.n_numbers = 0;
+        for (size_t i = 0; i < ELEMENTSOF(reader->row.texts); i++)
+                buffer_clear(&reader->row.texts[i]);
+}
+
+static int read_frames(void *userdata, unsigned column, JsonToken token) {
+        Reader *reader = userdata;
+        JsonScanner *scanner = reader->document.scanner;
+        Row *row = &reader->row;
+        uint64_t value;
+        int r = 0;
+
+        if (token != JSON_TOKEN_ARRAY)
+                return fail(reader, "a list of frames is expected");
+        while (r == 0) {
+                json_scanner_next(scanner, &token);
+                if (token == JSON_TOKEN_ARRAY_END)
+                        return 0;
+                if (!json_scanner_has_u64(scanner, &value) ||
+                    value >= reader->result->table.n_frames)
+                        return fail(reader, "the number of a frame is expected");
+                r = ARRAY_RESERVE(row->numbers, row->n_numbers_allocated, row->n_numbers + 1);
+                if (r == 0)
+                        row->numbers[row->n_numbers++] = (uint32_t) value;
+        }
+        return r;
+}
+
+/* A bit for each number: what is missing, or of another type, is found at the end of the row. */
+static int read_cell(void *userdata, unsigned column, JsonToken token) {
+        Reader *reader = userdata;
+        JsonScanner *scanner = reader->document.scanner;
+        Row *row = &reader->row;
+
+        if (token == JSON_TOKEN_STRING && column < ELEMENTSOF(row->texts))
+                return name_unescape(&row->texts[column], scanner->string);
+        if (!json_scanner_has_u64(scanner, &row->values[column]))
+                return fail(reader, "a number, or a text, is expected");
+        row->present |= 1u << column;
+        return 0;
+}
+
+static int end_module(void *userdata) {
+        Reader *reader = userdata;
+        Row *row = &reader->row;
+        size_t number;
+        Module *module;
+        int r;
+
+        r = modules_add(&reader->result->modules, 0, 0, buffer_span(&row->texts[MODULE_path]),
+                        -EBADF, &number);
+        if (r == -E2BIG)
+                return fail(reader, "there are too many");
+        if (r < 0)
+                return r;
+        module = reader->result->modules.all[number];
+        if (row->texts[MODULE_build_id].n >= sizeof(module->build_id))
+                return fail(reader, "the build id is too long");
+        memcpy(module->build_id,
+               row->texts[MODULE_build_id].bytes ? row->texts[MODULE_build_id].bytes : "",
+               row->texts[MODULE_build_id].n);
+        return 0;
+}
+
+static int end_frame(void *userdata) {
+        Reader *reader = userdata;
+        Row *row = &reader->row;
+        uint32_t module = STACK_NO_MODULE, number;
+        size_t n_before = reader->result->table.n_frames;
+        int r;
+
+        if (row->texts[FRAME_module].n > 0)
+                module = STACK_KERNEL;
+        else if (row->present & 1u << FRAME_module) {
+                if (row->values[FRAME_module] >= reader->result->modules.n)
+                        return fail(reader, "the number of a module is expected");
+                module = (uint32_t) row->values[FRAME_module];
+        }
+        if (!(row->present & 1u << FRAME_offset))
+                return fail(reader, "the offset is missing");
+        if (reader->result->table.n_frames >= UINT32_MAX - 2)
+                return fail(reader, "there are too many");
+        r = stack_table_add_frame(&reader->result->table, module, row->values[FRAME_offset],
+                                  buffer_span(&row->texts[FRAME_name]), &number);
+        return r == 0 && reader->result->table.n_frames != n_before + 1
+                       ? fail(reader, "a frame is there twice")
+                       : r;
+}
+
+/* Rows are numbered as they come: none may be there twice. */
+static int end_stack(void *userdata) {
+        Reader *reader = userdata;
+        StackTable *table = &reader->result->table;
+        size_t n_before = table->n_stacks;
+        uint32_t number;
+        int r = stack_table_add_stack(table, reader->row.numbers, reader->row.n_numbers, &number);
+
+        return r == 0 && table->n_stacks != n_before + 1
+                       ? fail(reader, "a stack is there twice, or there are too many")
+                       : r;
+}
+
+static int end_thread(void *userdata) {
+        Reader *reader = userdata;
+        StackTable *table = &reader->result->table;
+        const Row *row = &reader->row;
+        StackThread thread = {};
+        size_t n_before = table->n_threads;
+        uint32_t number;
+        int r;
+
+        if ((row->present & 7) != 7 || row->values[THREAD_tid] > UINT32_MAX ||
+            row->values[THREAD_tgid] > UINT32_MAX || row->texts[THREAD_comm].n > 16 ||
+            row->texts[THREAD_process].n > 16)
+                return fail(reader, "a thread with numbers, start and names is expected");
+        thread.tid = (uint32_t) row->values[THREAD_tid];
+        thread.tgid = (uint32_t) row->values[THREAD_tgid];
+        thread.start_boottime_ns = row->values[THREAD_start_boottime_ns];
+        if (row->texts[THREAD_comm].n > 0)
+                memcpy(thread.comm, row->texts[THREAD_comm].bytes, row->texts[THREAD_comm].n);
+        if (row->texts[THREAD_process].n > 0)
+                memcpy(thread.process, row->texts[THREAD_process].bytes,
+                       row->texts[THREAD_process].n);
+        r = stack_table_add_thread(table, &thread, &number);
+        return r == 0 && table->n_threads != n_before + 1 ? fail(reader, "a thread is there twice")
+                                                          : r;
+}
+
+static int end_sample(void *userdata) {
+        Reader *reader = userdata;
+        StackTable *table = &reader->result->table;
+        const Row *row = &reader->row;
+        const uint64_t *values = row->values;
+        StackSample sample = { .key.stack = STACK_NONE };
+
+        sample.key.place =
+                name_find(buffer_span(&row->texts[SAMPLE_place]), places, _RECORD_PLACE_MAX);
+        if ((row->present | 1u << SAMPLE_stack | 1u << SAMPLE_place) != (1u << _SAMPLE_MAX) - 1)
+                return fail(reader, "a cell is missing");
+        if (sample.key.place == _RECORD_PLACE_MAX || values[SAMPLE_thread] >= table->n_threads)
+                return fail(reader, "the number of a thread and a place are expected");
+        if (row->present & 1u << SAMPLE_stack) {
+                if (values[SAMPLE_stack] >= table->n_stacks)
+                        return fail(reader, "the number of a stack is expected");
+                sample.key.stack = (uint32_t) values[SAMPLE_stack];
+        }
+        sample.key.thread = (uint32_t) values[SAMPLE_thread];
+        sample.long_ns = values[SAMPLE_long_ns];
+        sample.n_long = values[SAMPLE_long_count];
+        sample.short_ns = values[SAMPLE_short_ns];
+        sample.n_short = values[SAMPLE_short_count];
+        sample.short_variance_us2 = values[SAMPLE_short_variance_us2];
+        sample.max_ns = values[SAMPLE_max_ns];
+        return stack_table_put_sample(table, &sample);
+}
+
+static const TableRows tables[] = {
+        { _MODULE_MAX, module_name_of, module_find, begin_row, read_cell, end_module },
+        { _FRAME_MAX, frame_name_of, frame_find, begin_row, read_cell, end_frame },
+        { _STACK_MAX, stack_name_of, stack_find, begin_row, read_frames, end_stack },
+        { _THREAD_MAX, thread_name_of, thread_find, begin_row, read_cell, end_thread },
+        { _SAMPLE_MAX, sample_name_of, sample_find, begin_row, read_cell, end_sample },
+};
+
+static const DocumentSection sections[];
+
+static int begin_rows(void *userdata, DocumentReader *document) {
+        Reader *reader = userdata;
+        JsonToken token;
+
+        table_reader_done(&reader->table);
+        reader->table = (TableReader){};
+        json_scanner_next(document->scanner, &token);
+        return table_reader_begin(&reader->table, document, token,
+                                  &tables[document->reading - sections], reader, 0);
+}
+
+static int next_row(void *userdata, DocumentReader *document, bool *ret_more) {
+        return table_reader_next(&((Reader *) userdata)->table, document, ret_more);
+}
+
+static const DocumentSection sections[] = {
+        { "modules", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "frames", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "stacks", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "threads", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "samples", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+};
+
+#define READ_COUNT(name, member) \
+        if (span_is(key, #name)) \
+                return json_scanner_u64(scanner, &facts->member);
+
+static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
+        RecordingFacts *facts = &((Reader *) userdata)->result->facts;
+        uint64_t version;
+
+        RECORDING_COUNTS(READ_COUNT)
+        if (span_is(key, "waiting"))
+                return json_scanner_bool(scanner, &facts->waiting);
+        if (span_is(key, "running"))
+                return json_scanner_bool(scanner, &facts->running);
+        if (span_is(key, "kernelFrames"))
+                return json_scanner_bool(scanner, &facts->frames);
+        if (span_is(key, "seesReturn"))
+                return json_scanner_bool(scanner, &facts->sees_return);
+        if (span_is(key, "hasClock"))
+                return json_scanner_bool(scanner, &facts->has_clock);
+        if (!span_is(key, "formatVersion"))
+                return json_scanner_skip(scanner);
+        if (json_scanner_u64(scanner, &version) == 0 && version > RECORDING_FORMAT_VERSION)
+                return json_scanner_fail(scanner, "newer than this program reads");
+        return 0;
+}
+
+static int read_member(void *userdata, DocumentReader *document, Span key) {
+        if (!span_is(key, "recording"))
+                return json_scanner_skip(document->scanner);
+        document->member = "recording";
+        ((Reader *) userdata)->has_facts = true;
+        return json_scanner_object(document->scanner, read_fact, userdata);
+}
+
+static int end_document(void *userdata, DocumentReader *document) {
+        return ((Reader *) userdata)->has_facts
+                       ? 0
+                       : document_fail(document, "the member \"recording\" is missing");
+}
+
+static const DocumentKind recording_kind = {
+        .sections = sections,
+        .n_sections = ELEMENTSOF(sections),
+        .member = read_member,
+        .end = end_document,
+};
+
+void recording_document_done(RecordingDocument *document) {
+        stack_table_done(&document->table);
+        modules_done(&document->modules);
+}
+
+int recording_document_read(JsonRefill refill, void *userdata, uint64_t max_bytes,
+                            RecordingDocument *ret, uint64_t *ret_offset,
+                            char ret_complaint[static DOCUMENT_COMPLAINT_BYTES]) {
+        Reader reader = { .result = ret };
+        const DocumentSection *section;
+        int r;
+
+        r = document_reader_init(&reader.document, &recording_kind, &reader, refill, userdata,
+                                 max_bytes);
+        do
+                r = r == 0 ? document_reader_next(&reader.document, &section) : r;
+        while (r == 0 && section);
+        if (r == JSON_E_MALFORMED) {
+                *ret_offset = reader.document.scanner->offset;
+                memcpy(ret_complaint, reader.document.complaint, DOCUMENT_COMPLAINT_BYTES);
+        }
+        table_reader_done(&reader.table);
+        for (size_t i = 0; i < ELEMENTSOF(reader.row.texts); i++)
+                buffer_done(&reader.row.texts[i]);
+        free(reader.row.numbers);
+        document_reader_done(&reader.document);
+        return r;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * RecordingDocument
+ *
+ * The third document of a recording's file, beside the snapshots of its two ends: how it was made,
+ * what was lost, and the samples. Stacks are lists of frames, the outermost first; a frame is a
+ * function of a file or of the kernel. There are no addresses of processes or of the kernel, and no
+ * bytes of stacks.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "document/document-reader.h"
+#include "json/json-scanner.h"
+#include "record/module.h"
+#include "record/stack-table.h"
+#include "snapshot/snapshot-writer.h"
+
+#define RECORDING_FORMAT_VERSION 1
+
+/* How it was made, and what is missing; every number is in the file under its name here. */
+// clang-format off
+#define RECORDING_COUNTS(C)                                                                        \
+        C(startBoottimeNs,  start_boottime_ns)  /* CLOCK_BOOTTIME */                               \
+        C(endBoottimeNs,    end_boottime_ns)                                                       \
+        C(periodNs,         period_ns)          /* of sampling, at the end */                      \
+        C(clockNs,          clock_ns)           /* between samples of running time */              \
+        C(periodChanges,    n_period_changes)   /* it grew so often: too many samples came */      \
+        C(stackBytes,       n_stack_bytes)      /* of user mode that were copied */                \
+        C(samples,          n_samples)                                                             \
+        C(completeStacks,   n_complete)         /* of user mode, down to the first function */     \
+        C(cutStacks,        n_cut)                                                                 \
+        C(processes,        n_processes)        /* whose files are known */                        \
+        C(endedProcesses,   n_lost_processes)   /* that ended before these were read */            \
+        C(lostRing,         n_lost_ring)        /* samples: the reader was too slow */             \
+        C(lostPending,      n_lost_pending)     /* too many threads were on their way to a CPU */  \
+        C(lostStorage,      n_lost_storage)     /* intervals for which there was no memory */      \
+        C(lostBusy,         n_busy)             /* another sample was in the way */                \
+        C(lateSamples,      n_late)             /* of threads not seen to go on */                 \
+        C(unseenSwitches,   n_unseen)           /* threads got a CPU and were not seen to */       \
+        C(withoutFrames,    n_without_frames)   /* kernel stacks that could not be read */         \
+        C(withoutStack,     n_without_stack)    /* likewise, of user mode */                       \
+        C(overflowStacks,   n_overflow)         /* samples for whose stack there was no room */
+// clang-format on
+
+#define RECORDING_MEMBER(name, member) uint64_t member;
+typedef struct RecordingFacts {
+        RECORDING_COUNTS(RECORDING_MEMBER)
+        bool waiting, running; /* what was sampled */
+        bool frames;           /* of the kernel */
+        bool sees_return;      /* threads were seen when they went on: stacks of user mode */
+        bool has_clock;
+} RecordingFacts;
+
+/* Writes the whole document in pieces. -ENOMEM, or what @sink failed with. */
+_must_check_ int recording_document_write(const RecordingFacts *facts, const StackTable *table,
+                                          const Modules *modules, SnapshotSink sink,
+                                          void *userdata);
+
+/* Writes the member "recording" of an open object. */
+void recording_facts_write(JsonWriter *writer, const RecordingFacts *facts);
+
+/* What was read: its modules have no files. */
+typedef struct RecordingDocument {
+        RecordingFacts facts;
+        StackTable table;
+        Modules modules;
+} RecordingDocument;
+
+void recording_document_done(RecordingDocument *document);
+/*
+ * Reads all of it. 0, JSON_E_MALFORMED with the place and the complaint, or a negative errno.
+ */
+_must_check_ int recording_document_read(JsonRefill refill, void *userdata, uint64_t max_bytes,
+                                         RecordingDocument *ret, uint64_t *ret_offset,
+                                         char ret_complaint[static DOCUMENT_COMPLAINT_BYTES]);

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "record/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/index.h"
+#include "kernel/bpf/clock-event.h"
+#include "kernel/procfs/process-map.h"
+
+#define MAPS_BYTES (1u << 20)
+/* Programs load libraries late: what is mapped is read again after a while, if samples come. */
+#define MAPS_AGE_NS UINT64_C(1000000000)
+#define MAX_PASSED 4096u
+#define RATE_NS UINT64_C(100000000)
+#define MAX_PERIOD_NS UINT64_C(1000000000)
+
+typedef struct Known {
+        uint32_t tgid;
+        uint64_t image;   /* of the process: its number may be taken again, and it may execute */
+        uint64_t read_ns; /* CLOCK_MONOTONIC */
+        uint64_t digest;  /* of what was told of this image; 0: nothing was */
+} Known;
+
+typedef struct File {
+        uint64_t dev, inode;
+} File;
+
+struct Sampler {
+        SamplerOptions options;
+        LedgerControl *control; /* mapped */
+        struct ring_buffer *ring;
+        int hook; /* owned: the link of @go_on */
+        Known *known;
+        size_t n_known, n_known_allocated;
+        Index by_tgid;
+        File *files;
+        size_t n_files, n_files_allocated;
+        Index by_file;
+        char *text; /* MAPS_BYTES */
+        Mapping mappings[RECORD_MAPPINGS_MAX];
+        RecordSummary summary;
+        uint64_t rate_since_ns, n_rated, n_passed, until_ns;
+        int failure; /* of passing on within the ring */
+};
+
+/* processes */
+
+static Span key_of_known(const void *owner, size_t element) {
+        const Sampler *sampler = owner;
+
+        return (Span){ (const char *) &sampler->known[element].tgid, sizeof(uint32_t) };
+}
+
+static Span key_of_file(const void *owner, size_t element) {
+        const Sampler *sampler = owner;
+
+        return (Span){ (const char *) &sampler->files[element], sizeof(File) };
+}
+
+/* The file as the process has it: by what it maps, also where it was deleted meanwhile. */
+static int open_mapped(uint32_t tgid, const ProcessMapping *mapping) {
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", tgid,
+                        (unsigned long long) mapping->start, (unsigned long long) mapping->end);
+        return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+static int tell_file(Sampler *sampler, uint32_t tgid, const ProcessMapping *mapping, size_t *ret) {
+        const File file = { mapping->dev, mapping->inode };
+        const RecordModule module = { mapping->dev, mapping->inode };
+        Span key = { (const char *) &file, sizeof(file) };
+        _cleanup_(fd_closep) int fd = -EBADF;
+        int r;
+
+        *ret = index_find(&sampler->by_file, key, key_of_file, sampler);
+        if (*ret != INDEX_NONE)
+                return 0;
+        if (sampler->n_files >= MODULES_MAX)
+                return 0;
+        fd = open_mapped(tgid, mapping);
+        r = record_message_send(sampler->options.socket, RECORD_MESSAGE_MODULE, &module,
+                                sizeof(module), mapping->path.n > 0 ? mapping->path.bytes : "?",
+                                mapping->path.n > 0 ? mapping->path.n : 1, fd);
+        if (r == 0)
+                r = ARRAY_RESERVE(sampler->files, sampler->n_files_allocated, sampler->n_files + 1);
+        if (r == 0)
+                r = index_add(&sampler->by_file, key, sampler->n_files);
+        if (r < 0)
+                return r;
+        *ret = sampler->n_files;
+        sampler->files[sampler->n_files++] = file;
+        return 0;
+}
+
+static ssize_t read_maps(Sampler *sampler, uint32_t tgid) {
+        char path[32];
+        _cleanup_(fd_closep) int fd = -EBADF;
+        size_t n = 0;
+        ssize_t one = 1;
+
+        (void) snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        while (one > 0 && n < MAPS_BYTES) {
+                one = read(fd, sampler->text + n, MAPS_BYTES - n);
+                if (one > 0)
+                        n += (size_t) one;
+        }
+        return one < 0 ? -errno : (ssize_t) n;
+}
+
+static void read_name(RecordProcess *process) {
+        char path[32];
+        _cleanup_(fd_closep) int fd = -EBADF;
+        ssize_t n;
+
+        (void) snprintf(path, sizeof(path), "/proc/%u/comm", (unsigned) process->tgid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        n = fd < 0 ? 0 : read(fd, process->comm, sizeof(process->comm));
+        if (n > 0 && process->comm[n - 1] == '\n')
+                process->comm[n - 1] = '\0';
+}
+
+/*
+ * Tells of what a process has mapped, unless it was told so before. @sample is of it. One that has
+ * ended has nothing: what was told of an earlier image is not its own.
+ */
+static int tell_process(Sampler *sampler, Known *known, const RecordSample *sample) {
+        RecordProcess process = { .tgid = known->tgid };
+        ssize_t n_bytes = read_maps(sampler, known->tgid);
+        uint64_t n_lines = 0, digest;
+        ProcessMapping mapping;
+        Cursor cursor;
+        size_t n = 0;
+        int r = 0;
+
+        if (n_bytes == -ENOMEM || n_bytes == -EMFILE)
+                return (int) n_bytes;
+        if (n_bytes <= 0) {
+                if (known->digest != 0)
+                        return 0;
+                sampler->summary.n_lost_processes++;
+                memcpy(process.comm, sample->comm, sizeof(process.comm));
+                return record_message_send(sampler->options.socket, RECORD_MESSAGE_PROCESS,
+                                           &process, sizeof(process), NULL, 0, -1);
+        }
+        cursor = (Span){ sampler->text, (size_t) n_bytes };
+        while (r == 0 && process_map_next(&cursor, &mapping, &n_lines) == 0) {
+                size_t number;
+
+                if (!mapping.is_executable)
+                        continue;
+                if (n == RECORD_MAPPINGS_MAX) {
+                        sampler->summary.n_cut_processes++;
+                        break;
+                }
+                r = tell_file(sampler, known->tgid, &mapping, &number);
+                if (r == 0 && number != INDEX_NONE)
+                        sampler->mappings[n++] =
+                                (Mapping){ mapping.start, mapping.end, mapping.offset, number };
+        }
+        if (r < 0)
+                return r;
+        read_name(&process);
+        digest = hash_bytes((Span){ (const char *) sampler->mappings, n * sizeof(Mapping) }, 1) | 1;
+        if (digest == known->digest)
+                return 0;
+        sampler->summary.n_processes += known->digest == 0;
+        known->digest = digest;
+        return record_message_send(sampler->options.socket, RECORD_MESSAGE_PROCESS, &process,
+                                   sizeof(process), sampler->mappings, n * sizeof(Mapping), -1);
+}
+
+static int know_process(Sampler *sampler, const RecordSample *sample) {
+        Span key = { (const char *) &sample->tgid, sizeof(sample->tgid) };
+        size_t found = index_find(&sampler->by_tgid, key, key_of_known, sampler);
+        int r;
+
+        if (found == INDEX_NONE) {
+                r = ARRAY_RESERVE(sampler->known, sampler->n_known_allocated, sampler->n_known + 1);
+                if (r == 0)
+                        r = index_add(&sampler->by_tgid, key, sampler->n_known);
+                if (r < 0)
+                        return r;
+                found = sampler->n_known++;
+                sampler->known[found] = (Known){ .tgid = sample->tgid, .image = sample->image };
+        } else if (sampler->known[found].image != sample->image) {
+                sampler->known[found].image = sample->image;
+                sampler->known[found].digest = 0;
+        } else if (sample->seen_ns < sampler->known[found].read_ns + MAPS_AGE_NS)
+                return 0;
+        sampler->known[found].read_ns = clock_now_ns(CLOCK_MONOTONIC);
+        return tell_process(sampler, &sampler->known[found], sample);
+}
+
+/* samples */
+
+static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
+        int r = 0;
+
+        if (n < sizeof(*sample))
+                return -EBADMSG;
+        if (!sample->is_kernel_thread && sample->has_registers)
+                r = know_process(sampler, sample);
+        sampler->n_rated++;
+        if (r == 0)
+                r = record_message_send(sampler->options.socket, RECORD_MESSAGE_SAMPLE, sample, n,
+                                        NULL, 0, -1);
+        return r;
+}
+
+/* What comes while others are passed on is left for the next time: there may be no end of it. */
+static int take_from_ring(void *userdata, void *bytes, size_t n) {
+        Sampler *sampler = userdata;
+        int r = pass_sample(sampler, bytes, n);
+
+        if (r < 0 && sampler->failure == 0)
+                sampler->failure = r;
+        if (r < 0)
+                return r;
+        return ++sampler->n_passed < MAX_PASSED && clock_now_ns(CLOCK_MONOTONIC) < sampler->until_ns
+                       ? 0
+                       : -EAGAIN;
+}
+
+static void adapt(Sampler *sampler) {
+        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), most;
+
+        if (now_ns < sampler->rate_since_ns + RATE_NS)
+                return;
+        most = sampler->options.max_samples * (now_ns - sampler->rate_since_ns) / NSEC_PER_SEC;
+        if (sampler->n_rated > most && sampler->control->record.period_ns < MAX_PERIOD_NS) {
+                __atomic_store_n(&sampler->control->record.period_ns,
+                                 2 * sampler->control->record.period_ns, __ATOMIC_RELAXED);
+                sampler->summary.n_periods++;
+        }
+        sampler->n_rated = 0;
+        sampler->rate_since_ns = now_ns;
+}
+
+int sampler_pass(Sampler *sampler, uint64_t until_ns) {
+        int r;
+
+        sampler->n_passed = 0;
+        sampler->until_ns = until_ns;
+        r = ring_buffer__consume(sampler->ring);
+        if (sampler->failure < 0)
+                return sampler->failure;
+        if (r < 0 && r != -EAGAIN)
+                return r;
+        adapt(sampler);
+        return 0;
+}
+
+/* beginning and end */
+
+int sampler_new(const SamplerOptions *options, Sampler **ret) {
+        _cleanup_(sampler_freep) Sampler *sampler = calloc(1, sizeof(*sampler));
+        _cleanup_(fd_closep) int kernel = -EBADF;
+        void *memory;
+        int r;
+
+        if (!sampler)
+                return -ENOMEM;
+        sampler->options = *options;
+        sampler->hook = -EBADF;
+        sampler->text = malloc(MAPS_BYTES);
+        if (!sampler->text)
+                return -ENOMEM;
+        memory = mmap(NULL, sizeof(LedgerControl), PROT_READ | PROT_WRITE, MAP_SHARED,
+                      options->control, 0);
+        if (memory == MAP_FAILED)
+                return -errno;
+        sampler->control = memory;
+        sampler->ring = ring_buffer__new(options->ring, take_from_ring, sampler, NULL);
+        if (!sampler->ring)
+                return -errno;
+        sampler->summary.has_clock = options->running && options->n_clocks > 0;
+        /* The program does nothing before the recording starts. */
+        if (options->waiting && options->go_on >= 0) {
+                sampler->hook = bpf_raw_tracepoint_open(NULL, options->go_on);
+                sampler->summary.sees_return = sampler->hook >= 0;
+        }
+        if (options->frames) {
+                /* Before 6.0 there is only the file. */
+                kernel = options->symbols >= 0 ? bpf_iter_create(options->symbols)
+                                               : open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+                r = kernel < 0 ? 0
+                               : record_message_send(options->socket, RECORD_MESSAGE_KERNEL, NULL,
+                                                     0, NULL, 0, kernel);
+                if (r < 0)
+                        return r;
+        }
+        *ret = sampler;
+        sampler = NULL;
+        return 0;
+}
+
+Sampler *sampler_free(Sampler *sampler) {
+        if (!sampler)
+                return NULL;
+        sampler->hook = fd_close(sampler->hook);
+        ring_buffer__free(sampler->ring);
+        if (sampler->control)
+                (void) munmap(sampler->control, sizeof(LedgerControl));
+        index_done(&sampler->by_tgid);
+        index_done(&sampler->by_file);
+        free(sampler->known);
+        free(sampler->files);
+        free(sampler->text);
+        free(sampler);
+        return NULL;
+}
+
+int sampler_start(Sampler *sampler) {
+        RecordControl *control = &sampler->control->record;
+        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+        int r = 0;
+
+        if (control->id != 0)
+                return -EBUSY;
+        /* What an earlier one left behind is of no use to this one. */
+        sampler->failure = 0;
+        *control = (RecordControl){
+                .period_ns = sampler->options.period_ns,
+                .clock_ns = sampler->options.period_ns,
+                .n_stack_bytes = sampler->options.stack_bytes,
+                .has_frames = sampler->options.frames,
+                .has_waits = sampler->options.waiting,
+                .begun_ns = now_ns,
+                .own = { (uint32_t) getpid(), (uint32_t) sampler->options.unwinder },
+        };
+        sampler->rate_since_ns = now_ns;
+        sampler->summary.begin_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
+        /* Without the account of waits by reason the programs do not know when a wait began. */
+        if (sampler->options.waiting &&
+            sampler->control->reasons.until_ns < now_ns + sampler->options.limit_ns)
+                sampler->control->reasons.until_ns = now_ns + sampler->options.limit_ns;
+        __atomic_store_n(&control->id, now_ns, __ATOMIC_SEQ_CST);
+        for (size_t i = 0; i < sampler->options.n_clocks && sampler->options.running && r == 0; i++)
+                r = clock_event_start(sampler->options.clocks[i], sampler->options.period_ns);
+        return r;
+}
+
+/* A wait that goes on is one sample: it lasts from its beginning here, or that of the recording. */
+static int pass_rest(Sampler *sampler) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        RecordSample sample;
+        ssize_t n;
+        int r = 0;
+
+        if (sampler->options.rest < 0 || !sampler->options.waiting)
+                return 0;
+        fd = bpf_iter_create(sampler->options.rest);
+        if (fd < 0)
+                return fd;
+        while (r == 0 && (n = read(fd, &sample, sizeof(sample))) > 0)
+                r = n == sizeof(sample) ? pass_sample(sampler, &sample, sizeof(sample)) : -EIO;
+        return r < 0 ? r : n < 0 ? -errno : 0;
+}
+
+int sampler_stop(Sampler *sampler) {
+        int r;
+
+        for (size_t i = 0; i < sampler->options.n_clocks; i++)
+                clock_event_stop(sampler->options.clocks[i]);
+        sampler->summary.end_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
+        r = pass_rest(sampler);
+        __atomic_store_n(&sampler->control->record.id, 0, __ATOMIC_SEQ_CST);
+        sampler->hook = fd_close(sampler->hook);
+        return r < 0 ? r : sampler_pass(sampler, UINT64_MAX);
+}
+
+void sampler_summarize(const Sampler *sampler, RecordSummary *ret) {
+        *ret = sampler->summary;
+        ret->control = sampler->control->record;
+        ret->period_ns = ret->control.period_ns;
+}

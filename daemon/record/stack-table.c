@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "record/stack-table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+
+void stack_table_done(StackTable *table) {
+        free(table->frames);
+        index_done(&table->by_frame);
+        buffer_done(&table->names);
+        free(table->name_places);
+        index_done(&table->by_name);
+        free(table->numbers);
+        free(table->stacks);
+        index_done(&table->by_stack);
+        free(table->threads);
+        index_done(&table->by_thread);
+        free(table->samples);
+        index_done(&table->by_sample);
+        *table = (StackTable){};
+}
+
+static Span key_of_name(const void *owner, size_t element) {
+        const StackTable *table = owner;
+
+        return span_of(table->names.bytes + table->name_places[element]);
+}
+
+static Span key_of_frame(const void *owner, size_t element) {
+        const StackTable *table = owner;
+
+        return (Span){ (const char *) &table->frames[element], sizeof(StackFrame) };
+}
+
+static Span key_of_stack(const void *owner, size_t element) {
+        const StackTable *table = owner;
+        size_t begin = element > 0 ? table->stacks[element - 1] : 0;
+        size_t n = table->stacks[element] - begin;
+
+        /* While all stacks are empty there are no numbers. */
+        return n > 0 ? (Span){ (const char *) (table->numbers + begin),
+                               n * sizeof(*table->numbers) }
+                     : (Span){};
+}
+
+static Span key_of_thread(const void *owner, size_t element) {
+        const StackTable *table = owner;
+
+        return (Span){ (const char *) &table->threads[element], offsetof(StackThread, comm) };
+}
+
+static Span key_of_sample(const void *owner, size_t element) {
+        const StackTable *table = owner;
+
+        return (Span){ (const char *) &table->samples[element].key, sizeof(StackSampleKey) };
+}
+
+/* The place of a name behind the others; 0: it is none. */
+static int add_name(StackTable *table, Span name, uint32_t *ret) {
+        size_t found, at;
+        int r;
+
+        *ret = 0;
+        if (name.n == 0)
+                return 0;
+        found = index_find(&table->by_name, name, key_of_name, table);
+        if (found != INDEX_NONE) {
+                *ret = table->name_places[found];
+                return 0;
+        }
+        if (table->names.n == 0)
+                (void) buffer_append_byte(&table->names, '\0');
+        at = table->names.n;
+        (void) buffer_append(&table->names, name.bytes, name.n);
+        (void) buffer_append_byte(&table->names, '\0');
+        r = buffer_failure(&table->names);
+        if (r == 0)
+                r = ARRAY_RESERVE(table->name_places, table->n_name_places_allocated,
+                                  table->n_name_places + 1);
+        if (r == 0)
+                r = index_add(&table->by_name, name, table->n_name_places);
+        if (r == 0)
+                *ret = table->name_places[table->n_name_places++] = (uint32_t) at;
+        return r;
+}
+
+int stack_table_add_frame(StackTable *table, uint32_t module, uint64_t offset, Span name,
+                          uint32_t *ret) {
+        StackFrame frame = { .offset = offset, .module = module };
+        Span key = { (const char *) &frame, sizeof(frame) };
+        size_t found;
+        int r = add_name(table, name, &frame.name);
+
+        if (r < 0)
+                return r;
+        found = index_find(&table->by_frame, key, key_of_frame, table);
+        if (found == INDEX_NONE) {
+                r = ARRAY_RESERVE(table->frames, table->n_frames_allocated, table->n_frames + 1);
+                if (r == 0)
+                        r = index_add(&table->by_frame, key, table->n_frames);
+                if (r < 0)
+                        return r;
+                found = table->n_frames;
+                table->frames[table->n_frames++] = frame;
+        }
+        *ret = (uint32_t) found;
+        return 0;
+}
+
+int stack_table_add_stack(StackTable *table, const uint32_t *frames, size_t n, uint32_t *ret) {
+        Span key = { (const char *) frames, n * sizeof(*frames) };
+        size_t found = index_find(&table->by_stack, key, key_of_stack, table);
+        int r;
+
+        if (found == INDEX_NONE) {
+                if (table->n_stacks >= STACK_TABLE_MAX_STACKS) {
+                        table->n_overflow++;
+                        *ret = STACK_NONE;
+                        return 0;
+                }
+                r = ARRAY_RESERVE(table->numbers, table->n_numbers_allocated, table->n_numbers + n);
+                if (r == 0)
+                        r = ARRAY_RESERVE(table->stacks, table->n_stacks_allocated,
+                                          table->n_stacks + 1);
+                if (r == 0)
+                        r = index_add(&table->by_stack, key, table->n_stacks);
+                if (r < 0)
+                        return r;
+                if (n > 0)
+                        memcpy(table->numbers + table->n_numbers, frames, n * sizeof(*frames));
+                table->n_numbers += n;
+                found = table->n_stacks;
+                table->stacks[table->n_stacks++] = table->n_numbers;
+        }
+        *ret = (uint32_t) found;
+        return 0;
+}
+
+int stack_table_add_thread(StackTable *table, const StackThread *thread, uint32_t *ret) {
+        Span key = { (const char *) thread, offsetof(StackThread, comm) };
+        size_t found = index_find(&table->by_thread, key, key_of_thread, table);
+        int r;
+
+        if (found == INDEX_NONE) {
+                r = ARRAY_RESERVE(table->threads, table->n_threads_allocated, table->n_threads + 1);
+                if (r == 0)
+                        r = index_add(&table->by_thread, key, table->n_threads);
+                if (r < 0)
+                        return r;
+                found = table->n_threads++;
+        }
+        table->threads[found] = *thread; /* with the name that it has now */
+        *ret = (uint32_t) found;
+        return 0;
+}
+
+int stack_table_add_sample(StackTable *table, const StackSampleKey *key, uint64_t ns,
+                           uint64_t weight_ns) {
+        Span bytes = { (const char *) key, sizeof(*key) };
+        size_t found = index_find(&table->by_sample, bytes, key_of_sample, table);
+        StackSample *sample;
+        int r;
+
+        if (found == INDEX_NONE) {
+                r = ARRAY_RESERVE(table->samples, table->n_samples_allocated, table->n_samples + 1);
+                if (r == 0)
+                        r = index_add(&table->by_sample, bytes, table->n_samples);
+                if (r < 0)
+                        return r;
+                found = table->n_samples++;
+                table->samples[found] = (StackSample){ .key = *key };
+        }
+        sample = &table->samples[found];
+        if (ns >= weight_ns) {
+                sample->long_ns += ns;
+                sample->n_long++;
+        } else {
+                sample->short_ns += weight_ns;
+                sample->n_short++;
+                sample->short_variance_us2 += weight_ns / 1000 * ((weight_ns - ns) / 1000);
+        }
+        if (ns > sample->max_ns)
+                sample->max_ns = ns;
+        return 0;
+}
+
+int stack_table_put_sample(StackTable *table, const StackSample *sample) {
+        int r = ARRAY_RESERVE(table->samples, table->n_samples_allocated, table->n_samples + 1);
+
+        if (r == 0)
+                table->samples[table->n_samples++] = *sample;
+        return r;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * StackTable
+ *
+ * What the samples of a recording say, added up: for each thread, each place where its time can be
+ * and each stack, the time of the samples. It grows with what is different, not with how long a
+ * recording is, and has a ceiling: past it samples count for a stack that says so.
+ *
+ * Frames are functions. One whose name is not known is told by its file and its place there.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/buffer.h"
+#include "base/index.h"
+#include "base/macro.h"
+#include "base/span.h"
+
+#define STACK_TABLE_MAX_STACKS 262144u
+#define STACK_NONE UINT32_MAX /* of samples past it */
+
+/* Modules that are no files. */
+#define STACK_NO_MODULE UINT32_MAX
+#define STACK_KERNEL (UINT32_MAX - 1)
+
+typedef struct StackFrame {
+        uint64_t offset; /* in the file, of a frame without a name; else of the function */
+        uint32_t module; /* its number, or one of the above */
+        uint32_t name;   /* where in the names; 0: it has none */
+} StackFrame;
+
+/* A thread from its start to its end. */
+typedef struct StackThread {
+        uint64_t start_boottime_ns;
+        uint32_t tid, tgid;
+        char comm[16], process[16]; /* NUL where there is room for it */
+} StackThread;
+
+typedef struct StackSampleKey {
+        uint32_t thread, stack, place;
+} StackSampleKey;
+
+/* Times of intervals that were taken whatever happened, and of those that stand for others. */
+typedef struct StackSample {
+        StackSampleKey key;
+        uint64_t long_ns, n_long;
+        uint64_t short_ns, n_short;  /* by their weights */
+        uint64_t short_variance_us2; /* squares of microseconds: the sum of P * (P - d) */
+        uint64_t max_ns;
+} StackSample;
+
+typedef struct StackTable {
+        StackFrame *frames;
+        size_t n_frames, n_frames_allocated;
+        Index by_frame;
+        Buffer names; /* each ends in NUL; the first one is empty */
+        uint32_t *name_places;
+        size_t n_name_places, n_name_places_allocated;
+        Index by_name;
+
+        /* Stacks are numbers of frames, the outermost first, one behind the other. */
+        uint32_t *numbers;
+        size_t n_numbers, n_numbers_allocated;
+        size_t *stacks; /* where each ends */
+        size_t n_stacks, n_stacks_allocated;
+        Index by_stack;
+
+        StackThread *threads;
+        size_t n_threads, n_threads_allocated;
+        Index by_thread;
+
+        StackSample *samples;
+        size_t n_samples, n_samples_allocated;
+        Index by_sample;
+
+        uint64_t n_overflow; /* samples without a stack of their own, for want of room */
+} StackTable;
+
+void stack_table_done(StackTable *table);
+/* The number of the frame. -ENOMEM. */
+_must_check_ int stack_table_add_frame(StackTable *table, uint32_t module, uint64_t offset,
+                                       Span name, uint32_t *ret);
+/* @frames: the outermost first. *ret may be STACK_NONE. -ENOMEM. */
+_must_check_ int stack_table_add_stack(StackTable *table, const uint32_t *frames, size_t n,
+                                       uint32_t *ret);
+_must_check_ int stack_table_add_thread(StackTable *table, const StackThread *thread,
+                                        uint32_t *ret);
+/* A part of an interval that lasted @ns: weights as in kernel/bpf/record-sample.h. -ENOMEM. */
+_must_check_ int stack_table_add_sample(StackTable *table, const StackSampleKey *key, uint64_t ns,
+                                        uint64_t weight_ns);
+/* One that was added up elsewhere, and has a key that is not there. -ENOMEM. */
+_must_check_ int stack_table_put_sample(StackTable *table, const StackSample *sample);

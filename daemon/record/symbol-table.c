@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "record/symbol-table.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/number.h"
+#include "kernel/text/cursor.h"
+
+void symbol_table_done(SymbolTable *table) {
+        free(table->all);
+        buffer_done(&table->names);
+        *table = (SymbolTable){};
+}
+
+static int add(SymbolTable *table, uint64_t begin, uint64_t size, Span name, uint32_t group) {
+        size_t at = table->names.n;
+        int r;
+
+        if (table->n >= SYMBOLS_MAX || at > UINT32_MAX - SYMBOL_NAME_MAX_BYTES)
+                return 0;
+        name.n = name.n < SYMBOL_NAME_MAX_BYTES ? name.n : SYMBOL_NAME_MAX_BYTES - 1;
+        r = ARRAY_RESERVE(table->all, table->n_allocated, table->n + 1);
+        if (r != 0)
+                return r;
+        r = buffer_append(&table->names, name.bytes, name.n);
+        if (r == 0)
+                r = buffer_append_byte(&table->names, '\0');
+        if (r < 0)
+                return r;
+        table->all[table->n++] = (Symbol){ begin, size, (uint32_t) at, group };
+        return 0;
+}
+
+/* a file */
+
+static Elf_Scn *find_section(Elf *elf, unsigned type, GElf_Shdr *ret) {
+        Elf_Scn *section = NULL;
+
+        while ((section = elf_nextscn(elf, section)))
+                if (gelf_getshdr(section, ret) && ret->sh_type == type)
+                        return section;
+        return NULL;
+}
+
+int symbol_table_add_elf(SymbolTable *table, Elf *elf) {
+        GElf_Shdr header;
+        Elf_Scn *section = find_section(elf, SHT_SYMTAB, &header);
+        Elf_Data *data;
+        int r = 0;
+
+        if (!section)
+                section = find_section(elf, SHT_DYNSYM, &header);
+        data = section ? elf_getdata(section, NULL) : NULL;
+        if (!data || header.sh_entsize == 0)
+                return 0;
+        for (size_t i = 0; i < header.sh_size / header.sh_entsize && i < SYMBOLS_MAX && r == 0;
+             i++) {
+                GElf_Sym symbol;
+                const char *name;
+
+                if (!gelf_getsym(data, (int) i, &symbol))
+                        break;
+                if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 ||
+                    (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
+                     GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC))
+                        continue;
+                name = elf_strptr(elf, header.sh_link, symbol.st_name);
+                if (name && *name)
+                        r = add(table, symbol.st_value, symbol.st_size,
+                                (Span){ name, strnlen(name, SYMBOL_NAME_MAX_BYTES) }, 0);
+        }
+        return r;
+}
+
+/* the kernel */
+
+int symbol_table_add_kernel(SymbolTable *table, Span text) {
+        Cursor cursor = text;
+        uint32_t group = 0;
+        Span line;
+        int r = 0;
+
+        /* So that 0 is no name's place. */
+        if (table->names.n == 0)
+                r = buffer_append_byte(&table->names, '\0');
+        while (r == 0 && cursor_line(&cursor, &line)) {
+                Cursor words = line;
+                Span address, type, name, module;
+                uint64_t begin;
+
+                if (!cursor_word(&words, &address) || !cursor_word(&words, &type) ||
+                    !cursor_word(&words, &name) || type.n != 1 || !strchr("tTwW", type.bytes[0]) ||
+                    !number_parse_hex(address, &begin) || begin == 0)
+                        continue;
+                if (!cursor_word(&words, &module)) {
+                        group = 0;
+                } else if (group == 0 || !span_is(module, symbol_table_text(table, group))) {
+                        group = (uint32_t) table->names.n;
+                        r = buffer_append(&table->names, module.bytes, module.n);
+                        if (r == 0)
+                                r = buffer_append_byte(&table->names, '\0');
+                }
+                if (r == 0)
+                        r = add(table, begin, 0, name, group);
+        }
+        return r;
+}
+
+/* looking up */
+
+/* Of several at one address the first is kept: in files it is the one that was defined first. */
+static int compare_symbols(const void *a, const void *b) {
+        const Symbol *x = a, *y = b;
+
+        if (x->begin != y->begin)
+                return x->begin < y->begin ? -1 : 1;
+        return (x->name > y->name) - (x->name < y->name);
+}
+
+void symbol_table_sort(SymbolTable *table) {
+        if (table->n > 1)
+                qsort(table->all, table->n, sizeof(*table->all), compare_symbols);
+}
+
+const Symbol *symbol_table_find(const SymbolTable *table, uint64_t address) {
+        size_t low = 0, high = table->n;
+
+        while (low < high) {
+                size_t middle = low + (high - low) / 2;
+
+                if (table->all[middle].begin <= address)
+                        low = middle + 1;
+                else
+                        high = middle;
+        }
+        if (low == 0)
+                return NULL;
+        for (size_t at = low; at-- > 0 && table->all[at].begin == table->all[low - 1].begin;)
+                if (table->all[at].size == 0 ||
+                    address - table->all[at].begin < table->all[at].size)
+                        low = at + 1;
+        if (table->all[low - 1].size != 0 &&
+            address - table->all[low - 1].begin >= table->all[low - 1].size)
+                return NULL;
+        return &table->all[low - 1];
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * Unwinder
+ *
+ * Finds the callers in a copy of a stack: registers and bytes from the stack pointer on, without
+ * touching the process, which may have gone on or ended since. libdwfl does it by the call frame
+ * information of the files (.eh_frame), so that programs need no frame pointers.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "record/module.h"
+
+#define UNWIND_MAX_FRAMES 128u
+#define UNWIND_REGISTERS 34u /* as RecordSample has them */
+
+/* What a process has mapped of the executable part of a file. */
+typedef struct Mapping {
+        uint64_t begin, end; /* addresses */
+        uint64_t offset;     /* in the file, of @begin */
+        size_t module;
+} Mapping;
+
+typedef struct UnwoundFrame {
+        size_t module;  /* SIZE_MAX: no file is mapped there */
+        uint64_t vaddr; /* of the file; else 0: addresses of processes are not told */
+} UnwoundFrame;
+
+typedef struct UnwoundStack {
+        size_t n;
+        bool is_complete; /* down to the first function; else it was cut, or is not to be read */
+        UnwoundFrame frames[UNWIND_MAX_FRAMES]; /* innermost first */
+} UnwoundStack;
+
+/* A process as the unwinder knows it. */
+typedef struct UnwindProcess UnwindProcess;
+
+/*
+ * Borrows @modules as long as it lives; @mappings are copied, and have to be in ascending order.
+ * -ENOMEM.
+ */
+_must_check_ int unwind_process_new(const Modules *modules, const Mapping *mappings, size_t n,
+                                    UnwindProcess **ret);
+UnwindProcess *unwind_process_free(UnwindProcess *process);
+DEFINE_CLEANUP(UnwindProcess *, unwind_process_free);
+
+/*
+ * @registers: of user mode, in the order of RecordSample; @stack: from its stack pointer on. There
+ * is at least the innermost frame. -ENOMEM.
+ */
+_must_check_ int unwind_stack(UnwindProcess *process,
+                              const uint64_t registers[static UNWIND_REGISTERS], Span stack,
+                              UnwoundStack *ret);

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "service/method/method.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "job/fd-store.h"
+#include "job/job.h"
+#include "kernel/bpf/record-sample.h"
+#include "log/log.h"
+#include "service/method/addition.h"
+#include "service/method/folding.h"
+#include "service/method/loading.h"
+#include "service/method/upkeep.h"
+
+/*
+ * A recording: a capture, samples until it is to end, another capture, and one file of all three.
+ * Captures have their turns as others have; between them a recording has none, so that captures go
+ * on beside it. One runs at a time, for programs and their ring are one for the host.
+ */
+
+#define DEFAULT_PERIOD_NS UINT64_C(10000000)
+#define MIN_PERIOD_NS UINT64_C(100000)
+#define MAX_PERIOD_NS UINT64_C(1000000000)
+#define DEFAULT_STACK_BYTES 16384u
+#define MAX_SAMPLES 2000u /* a second: more make the period grow */
+
+typedef struct RecordFields {
+        const char *tag;
+        bool replace;
+        OptionalU64 for_ns, period_ns, stack_bytes;
+        OptionalBool kernel_stacks, on_cpu, off_cpu;
+} RecordFields;
+
+typedef struct RecordState {
+        CaptureState capture; /* of the end at hand */
+        RecordFields fields;
+        int begin, recording, end; /* owned: files of the spool that have no name */
+        Job *unwind_job;           /* owned; NULL: there is none */
+        uint64_t since_realtime_ns, until_realtime_ns;
+        bool is_ending; /* before there is a job that could be told */
+} RecordState;
+
+static void discard(const RecordState *state, int *fd) {
+        if (state->capture.addition.spool && *fd >= 0)
+                spool_discard(state->capture.addition.spool, *fd);
+        *fd = fd_close(*fd);
+}
+
+static void record_release(Request *request) {
+        RecordState *state = request->state;
+
+        if (request->manager->recording == request) {
+                request->manager->recording = NULL;
+                loading_end_sampling(request->manager);
+        }
+        state->unwind_job = job_free(state->unwind_job);
+        discard(state, &state->begin);
+        discard(state, &state->recording);
+        discard(state, &state->end);
+        addition_release(request);
+}
+
+/* the files become one */
+
+static int on_joined(Request *request, const JobReply *reply) {
+        RecordState *state = request->state;
+
+        discard(state, &state->begin);
+        discard(state, &state->recording);
+        discard(state, &state->end);
+        request->reserved_bytes = request->max_file_bytes = 0;
+        request->reserved_fd = -EBADF;
+        return addition_publish(request);
+}
+
+static int join(Request *request) {
+        static const Stage joining = { .on_result = on_joined, .keeps_place = true };
+        RecordState *state = request->state;
+        Addition *addition = &state->capture.addition;
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_JOIN);
+        JoinOrder *parts;
+        int r;
+
+        if (!order)
+                return -ENOMEM;
+        state->end = TAKE_FD(addition->file);
+        r = spool_temporary(request->manager->spool, &addition->file);
+        if (r != 0)
+                return request_fail_spool(request, "", r);
+        parts = &order->join;
+        parts->name = addition->name;
+        parts->tagged = addition->tagged;
+        parts->uid = request->uid;
+        r = request_reserve_half(request, addition->file);
+        if (r == 0)
+                r = request_add_copy(request, state->begin, &parts->begin);
+        if (r == 0)
+                r = request_add_copy(request, state->end, &parts->end);
+        if (r == 0)
+                r = request_add_copy(request, state->recording, &parts->recording);
+        if (r == 0)
+                r = request_add_copy(request, addition->file, &parts->output);
+        return r == 0 ? request_continue(request, order, &joining) : r;
+}
+
+/* samples */
+
+static int on_recorded(Request *request, const JobReply *reply) {
+        RecordState *state = request->state;
+
+        state->unwind_job = job_free(state->unwind_job);
+        /* A caller that has ended it can still cancel it. */
+        request->is_kept = state->capture.addition.tagged && !request->is_stopping;
+        request->is_stopping = false; /* the next job ends by itself */
+        state->capture.on_written = join;
+        request->reserved_bytes = request->max_file_bytes = 0;
+        request->reserved_fd = -EBADF;
+        clean_spool(request->manager);
+        return request_submit(request, NULL, QUEUE_ADDING, &addition_capturing);
+}
+
+static void on_unwind_reply(Job *job, const JobReply *reply, void *userdata) {
+        RecordState *state = ((Request *) userdata)->state;
+
+        if (!reply->is_last)
+                return;
+        if (reply->is_end)
+                log_debug("%s", reply->detail.reason);
+        state->unwind_job = job_free(job);
+}
+
+/* The job that records reads what everybody can write: its socket is passed on, and left alone. */
+static int on_note(Request *request, const JobReply *note) {
+        RecordState *state = request->state;
+        const Manager *manager = request->manager;
+        _cleanup_(freep) Order *order = NULL;
+        _cleanup_(buffer_done) Buffer body = {};
+        JobOrder job;
+        int fd, r;
+
+        if (note->kind != PACKET_UNWIND || state->unwind_job || note->n_fds == 0)
+                return 0;
+        fd = TAKE_FD(note->fds[0]);
+        order = order_new(ORDER_UNWIND);
+        if (order)
+                order->unwind.socket = 1;
+        r = order ? order_pack(order, &body) : -ENOMEM;
+        job = (JobOrder){
+                .terms = &job_terms[JOB_UNWIND],
+                .body = buffer_span(&body),
+                .fds = &fd,
+                .n_fds = 1,
+                .uid = request->uid,
+                .timeout_ns = LIMIT_RECORD_NS,
+                .max_file_bytes = LIMIT_RECORD_BYTES,
+        };
+        if (r == 0)
+                r = job_pool_start(manager->pool, &job, on_unwind_reply, request,
+                                   &state->unwind_job);
+        if (r < 0)
+                (void) disposal_close(manager->disposal, fd);
+        return r;
+}
+
+static int prepare_record(Request *request) {
+        RecordState *state = request->state;
+        const RecordFields *fields = &state->fields;
+        Manager *manager = request->manager;
+        _cleanup_(freep) Order *order = request_new_order(request, ORDER_RECORD);
+        RecordOrder *record;
+        uint64_t now_ns = clock_now_ns(CLOCK_REALTIME);
+        int r;
+
+        if (!order)
+                return -ENOMEM;
+        record = &order->record;
+        r = spool_temporary(manager->spool, &state->recording);
+        if (r != 0)
+                return request_fail_spool(request, "", r);
+        request->reserved_bytes = LIMIT_RECORD_BYTES;
+        request->reserved_fd = state->recording;
+        record->waiting = !fields->off_cpu.is_set || fields->off_cpu.value;
+        record->running = !fields->on_cpu.is_set || fields->on_cpu.value;
+        record->frames = !fields->kernel_stacks.is_set || fields->kernel_stacks.value;
+        record->stack_bytes = fields->stack_bytes.is_set ? (uint32_t) fields->stack_bytes.value
+                                                         : DEFAULT_STACK_BYTES;
+        record->period_ns = fields->period_ns.is_set ? fields->period_ns.value : DEFAULT_PERIOD_NS;
+        record->max_samples = MAX_SAMPLES;
+        record->limit_ns = LIMIT_RECORD_NS;
+        if (fields->for_ns.is_set)
+                record->limit_ns = MIN_OF(record->limit_ns, fields->for_ns.value);
+        if (state->is_ending)
+                record->limit_ns = 0;
+        state->since_realtime_ns = now_ns;
+        state->until_realtime_ns = now_ns + record->limit_ns;
+        r = request_add_copy(request, state->recording, &record->output);
+        if (r == 0)
+                r = loading_add_sampling(request, record);
+        return r == 0 ? request_set_order(request, order) : r;
+}
+
+static const Stage recording_tagged = {
+        .prepare = prepare_record,
+        .on_note = on_note,
+        .on_part = addition_on_progress,
+        .on_result = on_recorded,
+        .tells_progress = true,
+        .outlives_caller = true,
+};
+static const Stage recording_untagged = {
+        .prepare = prepare_record,
+        .on_note = on_note,
+        .on_part = addition_on_progress,
+        .on_result = on_recorded,
+        .tells_progress = true,
+};
+
+static int on_begin_written(Request *request) {
+        RecordState *state = request->state;
+        Addition *addition = &state->capture.addition;
+
+        state->begin = TAKE_FD(addition->file);
+        buffer_clear(&addition->sources); /* those of the end are told */
+        request->reserved_bytes = request->max_file_bytes = 0;
+        request->reserved_fd = -EBADF;
+        /* Its place belongs to captures. */
+        queue_remove(&request->manager->queues[QUEUE_ADDING], &request->entry);
+        (void) sd_event_source_set_enabled(request->manager->turn, SD_EVENT_ONESHOT);
+        return request_submit(request, NULL, QUEUE_RECORDING,
+                              addition->tagged ? &recording_tagged : &recording_untagged);
+}
+
+/* calls */
+
+static int refuse_second(Request *request) {
+        const Request *other = request->manager->recording;
+        const RecordState *state = other->state;
+        char reason[256], until[64] = "";
+        time_t seconds = (time_t) (state->until_realtime_ns / NSEC_PER_SEC);
+        struct tm time;
+
+        if (state->until_realtime_ns > 0 && localtime_r(&seconds, &time))
+                (void) strftime(until, sizeof(until), ", until %Y-%m-%d %H:%M:%S at the latest",
+                                &time);
+        (void) snprintf(reason, sizeof(reason), "uid %u is recording this host%s",
+                        (unsigned) other->uid, until);
+        return request_refuse(request, WIRE_ERROR_BUSY, reason);
+}
+
+int method_record(Request *request) {
+        static const Parameter table[] = {
+                { "tag", PARAMETER_TEXT, false, offsetof(RecordFields, tag) },
+                { "replace", PARAMETER_BOOL, false, offsetof(RecordFields, replace) },
+                { "forNs", PARAMETER_OPTIONAL_U64, false, offsetof(RecordFields, for_ns) },
+                { "periodNs", PARAMETER_OPTIONAL_U64, false, offsetof(RecordFields, period_ns) },
+                { "stackBytes", PARAMETER_OPTIONAL_U64, false,
+                  offsetof(RecordFields, stack_bytes) },
+                { "kernelStacks", PARAMETER_OPTIONAL_BOOL, false,
+                  offsetof(RecordFields, kernel_stacks) },
+                { "onCpu", PARAMETER_OPTIONAL_BOOL, false, offsetof(RecordFields, on_cpu) },
+                { "offCpu", PARAMETER_OPTIONAL_BOOL, false, offsetof(RecordFields, off_cpu) },
+        };
+        Manager *manager = request->manager;
+        const ManagerSettings *settings = &manager->settings;
+        RecordState *state;
+        RecordFields *fields;
+        CaptureFields *capture;
+        const char *complaint;
+        int r;
+
+        if (!request->more)
+                return request_fail(request, WIRE_ERROR_EXPECTED_MORE, NULL);
+        if (manager->recording)
+                return refuse_second(request);
+        state = request_keep(request, sizeof(*state), record_release);
+        if (!state)
+                return -ENOMEM;
+        state->begin = state->recording = state->end = state->capture.addition.file = -EBADF;
+        fields = &state->fields;
+        r = request_decode(request, table, ELEMENTSOF(table), fields);
+        if (r != 0)
+                return r;
+        complaint = fields->tag ? snapshot_name_new_complaint(span_of(fields->tag)) : NULL;
+        if (complaint)
+                return request_fail(
+                        request, WIRE_ERROR_INVALID_NAME,
+                        &(WireErrorDetail){ .subject = span_of(fields->tag), .reason = complaint });
+        if (fields->replace && !fields->tag)
+                return request_refuse_parameter(request, "replace",
+                                                "Only a named recording can replace another.");
+        if (fields->period_ns.is_set &&
+            (fields->period_ns.value < MIN_PERIOD_NS || fields->period_ns.value > MAX_PERIOD_NS))
+                return request_refuse_parameter(request, "periodNs",
+                                                "It is from 100 microseconds to 1 second.");
+        if (fields->stack_bytes.is_set && fields->stack_bytes.value > RECORD_MAX_STACK_BYTES)
+                return request_refuse_parameter(request, "stackBytes",
+                                                "At most 16384 bytes of a stack are copied.");
+        if (fields->on_cpu.is_set && fields->off_cpu.is_set && !fields->on_cpu.value &&
+            !fields->off_cpu.value)
+                return request_refuse_parameter(request, "offCpu",
+                                                "Then nothing would be recorded.");
+        if (settings->reasons_ns == 0 && (!fields->off_cpu.is_set || fields->off_cpu.value))
+                return request_refuse(request, WIRE_ERROR_JOB_FAILED,
+                                      "waits cannot be recorded where they are not counted by "
+                                      "reason: ctprofd.conf says WaitReasons=off; running time "
+                                      "alone can (--on-cpu)");
+        capture = &state->capture.fields;
+        capture->tag = fields->tag;
+        capture->replace = fields->replace;
+        capture->interval = true;
+        capture->backend = loading_choose(manager, BACKEND_CHOICE_BPF, true);
+        capture->smaps = settings->smaps;
+        capture->heap = settings->heap;
+        state->capture.on_written = on_begin_written;
+        state->capture.addition.tagged = fields->tag;
+        state->capture.addition.replace = fields->replace;
+        if (fields->tag)
+                memcpy(state->capture.addition.name.text, fields->tag, strlen(fields->tag) + 1);
+        manager->recording = request;
+        clean_spool(manager);
+        return request_submit(request, NULL, QUEUE_ADDING, &addition_capturing);
+}
+
+int method_end_recording(Request *request) {
+        Request *other = request->manager->recording;
+        RecordState *state;
+        int r = 0;
+
+        if (!other)
+                return request_refuse(request, WIRE_ERROR_JOB_FAILED, "nobody records this host");
+        if (request->uid != 0 && request->uid != other->uid)
+                return request_fail(request, WIRE_ERROR_PERMISSION_DENIED, NULL);
+        state = other->state;
+        state->is_ending = true;
+        if (other->job && other->terms == &job_terms[JOB_RECORD] && !other->is_stopping) {
+                other->is_stopping = true;
+                r = job_stop(other->job);
+        }
+        return r == 0 ? request_answer(request, SPAN_LITERAL("{}"), NULL, 0) : r;
+}

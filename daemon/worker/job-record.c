@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/work.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "record/collector.h"
+#include "record/sampler.h"
+#include "record/recording-document.h"
+#include "spool/snapshot-file.h"
+#include "wire/limits.h"
+
+/*
+ * Jobs of a recording. One takes the samples: it has privileges, and looks into nothing. One makes
+ * stacks of them: it looks into everything, and may do nothing. One puts the document of these and
+ * the snapshots of both ends into one file.
+ */
+
+/* record */
+
+/*
+ * The unwinding job tells two things: who it is, when it begins, and when it has written the
+ * document.
+ */
+static int hear(int socket, RecordMessageKind kind, RecordProcess *ret) {
+        uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
+        RecordMessage message;
+        int r = record_message_receive(socket, space, &message);
+
+        if (r < 0)
+                return r == -EPIPE ? -ECONNRESET : r;
+        (void) fd_close(message.fd);
+        if (message.kind != kind || message.n != (ret ? sizeof(*ret) : 0))
+                return -EBADMSG;
+        if (ret)
+                memcpy(ret, message.body, sizeof(*ret));
+        return 0;
+}
+
+static int record_until_told(Work *work, Sampler *sampler) {
+        const RecordOrder *order = &work->order->record;
+        uint64_t begun_ns = clock_now_ns(CLOCK_MONOTONIC), passed_ns = 0;
+        struct pollfd wait = { .fd = work->answer.socket, .events = POLLIN };
+        int r = sampler_start(sampler);
+
+        while (r == 0 && passed_ns < order->limit_ns) {
+                if (poll(&wait, 1, (int) (SAMPLER_REST_NS / NSEC_PER_MSEC)) < 0 && errno != EINTR)
+                        return -errno;
+                if (wait.revents != 0) {
+                        r = packet_receive(work->answer.reader, work->answer.socket);
+                        if (r == 0 && work->answer.reader->kind == PACKET_STOP)
+                                break;
+                        /* The main process has exited, or the caller has hung up. */
+                        r = r == PACKET_E_AGAIN ? 0 : r == PACKET_E_CLOSED ? -EPIPE : -EBADMSG;
+                }
+                if (r == 0)
+                        r = sampler_pass(sampler, begun_ns + order->limit_ns);
+                passed_ns = clock_now_ns(CLOCK_MONOTONIC) - begun_ns;
+                if (r == 0)
+                        r = answer_progress(&work->answer, "recording", passed_ns, order->limit_ns);
+        }
+        return r;
+}
+
+/* Nobody is told of this where it is the main process that has exited. */
+static int tell_lost_unwinder(Work *work, int error) {
+        static const WireErrorDetail lost = {
+                .reason = "The job that unwinds stacks ended early, most likely because memory "
+                          "ran out.",
+        };
+
+        if (error != -EPIPE && error != -ECONNRESET)
+                return error;
+        return work_refuse(work, WIRE_ERROR_JOB_FAILED, &lost);
+}
+
+int work_record(Work *work) {
+        const RecordOrder *order = &work->order->record;
+        _cleanup_(fd_closep) int output = work_take_fd(work, order->output);
+        _cleanup_(fd_closep) int socket = -EBADF;
+        _cleanup_(task_objects_done) TaskObjects tasks;
+        _cleanup_(sampler_freep) Sampler *sampler = NULL;
+        SamplerOptions options;
+        RecordProcess unwinder = {};
+        RecordSummary summary;
+        int clocks[LIMIT_CLOCKS], pair[2], r;
+
+        if (order->n_clocks > LIMIT_CLOCKS)
+                return -EBADMSG;
+        for (uint32_t i = 0; i < order->n_clocks; i++)
+                clocks[i] = work_take_fd(work, order->clocks[i]); /* until the job ends */
+        for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
+                tasks.fds[i] = work_take_fd(work, order->tasks[i]);
+        if (tasks.fds[TASK_OBJECT_SAMPLES] < 0 || tasks.fds[TASK_OBJECT_CONTROL] < 0 || output < 0)
+                return -EBADMSG;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+                return -errno;
+        socket = pair[0];
+        r = answer_packet(&work->answer, PACKET_UNWIND, (Span){}, &pair[1], 1);
+        (void) close(pair[1]);
+        if (r == 0)
+                r = hear(socket, RECORD_MESSAGE_PROCESS, &unwinder);
+        if (r < 0)
+                return tell_lost_unwinder(work, r);
+        options = (SamplerOptions){
+                .socket = socket,
+                .unwinder = (pid_t) unwinder.tgid,
+                .ring = tasks.fds[TASK_OBJECT_SAMPLES],
+                .control = tasks.fds[TASK_OBJECT_CONTROL],
+                .go_on = tasks.fds[TASK_OBJECT_GO_ON],
+                .clocks = clocks,
+                .n_clocks = order->n_clocks,
+                .rest = tasks.fds[TASK_OBJECT_REST],
+                .symbols = tasks.fds[TASK_OBJECT_SYMBOLS],
+                .waiting = order->waiting,
+                .running = order->running,
+                .frames = order->frames,
+                .stack_bytes = order->stack_bytes,
+                .period_ns = order->period_ns,
+                .limit_ns = order->limit_ns,
+                .max_samples = order->max_samples,
+        };
+        r = sampler_new(&options, &sampler);
+        if (r == 0)
+                r = work_confine(work, work->terms->kept_inside);
+        if (r == 0)
+                r = record_until_told(work, sampler);
+        if (r == 0)
+                r = sampler_stop(sampler);
+        if (r < 0)
+                return tell_lost_unwinder(work, r);
+        sampler_summarize(sampler, &summary);
+        summary.waiting = order->waiting;
+        summary.running = order->running;
+        r = record_message_send(socket, RECORD_MESSAGE_END, &summary, sizeof(summary), NULL, 0,
+                                output);
+        if (r == 0)
+                r = hear(socket, RECORD_MESSAGE_END, NULL);
+        return r == 0 ? answer_texts(&work->answer, NULL, 0) : tell_lost_unwinder(work, r);
+}
+
+/* unwind */
+
+static RecordingFacts facts_of(const RecordSummary *summary, const Collector *collector) {
+        const RecordControl *control = &summary->control;
+        RecordingFacts facts = {
+                .start_boottime_ns = summary->begin_boottime_ns,
+                .end_boottime_ns = summary->end_boottime_ns,
+                .period_ns = control->period_ns,
+                .clock_ns = control->clock_ns,
+                .n_period_changes = summary->n_periods,
+                .n_stack_bytes = control->n_stack_bytes,
+                .n_samples = control->n_samples,
+                .n_processes = summary->n_processes,
+                .n_lost_processes = summary->n_lost_processes,
+                .n_lost_ring = control->n_lost_ring,
+                .n_lost_pending = control->n_lost_pending,
+                .n_lost_storage = control->n_lost_storage,
+                .n_busy = control->n_busy,
+                .n_late = control->n_late,
+                .n_unseen = control->n_unseen,
+                .n_without_frames = control->n_without_frames,
+                .n_without_stack = control->n_without_stack,
+                .n_overflow = collector_table(collector)->n_overflow,
+                .waiting = summary->waiting,
+                .running = summary->running,
+                .frames = control->has_frames,
+                .sees_return = summary->sees_return,
+                .has_clock = summary->has_clock,
+        };
+
+        collector_count(collector, &facts.n_complete, &facts.n_cut);
+        return facts;
+}
+
+/* The document is in a container of its own until it is joined with the snapshots. */
+static int write_document(const Collector *collector, const RecordSummary *summary, int output) {
+        _cleanup_(snapshot_file_writer_freep) SnapshotFileWriter *writer = NULL;
+        const RecordingFacts facts = facts_of(summary, collector);
+        Head head = { .format_version = HEAD_FORMAT_VERSION };
+        uint64_t n_bytes;
+        int r = snapshot_file_writer_new(output, &writer);
+
+        if (r == 0)
+                r = recording_document_write(&facts, collector_table(collector),
+                                             collector_modules(collector),
+                                             snapshot_file_writer_write, writer);
+        return r == 0 ? snapshot_file_writer_finish(writer, &head, &n_bytes) : r;
+}
+
+int work_unwind(Work *work) {
+        _cleanup_(fd_closep) int socket = work_take_fd(work, work->order->unwind.socket);
+        _cleanup_(collector_freep) Collector *collector = NULL;
+        uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
+        RecordMessage message;
+        RecordSummary summary;
+        const RecordProcess self = { .tgid = (uint64_t) getpid() };
+        int r = collector_new(&collector);
+
+        if (r == 0)
+                r = record_message_send(socket, RECORD_MESSAGE_PROCESS, &self, sizeof(self), NULL,
+                                        0, -1);
+        while (r == 0) {
+                r = record_message_receive(socket, space, &message);
+                if (r < 0)
+                        return r;
+                if (message.kind == RECORD_MESSAGE_END)
+                        break;
+                r = collector_take(collector, &message);
+        }
+        if (r == 0) {
+                _cleanup_(fd_closep) int output = message.fd;
+
+                if (message.n != sizeof(summary) || output < 0)
+                        return -EBADMSG;
+                memcpy(&summary, message.body, sizeof(summary));
+                r = write_document(collector, &summary, output);
+        }
+        if (r == 0)
+                r = record_message_send(socket, RECORD_MESSAGE_END, NULL, 0, NULL, 0, -1);
+        return r == 0 ? answer_texts(&work->answer, NULL, 0) : r;
+}
+
+/* join */
+
+static int read_part(int fd, Head *ret) {
+        SnapshotFault fault = {};
+        int r = snapshot_file_read_head(fd, ret, &fault);
+
+        return r > 0 ? -EBADMSG : r;
+}
+
+/* The head is that of the snapshot at the end, but for when it began and what it is called. */
+int work_join(Work *work) {
+        const JoinOrder *order = &work->order->join;
+        int parts[SNAPSHOT_RECORDING_PARTS] = {
+                work_take_fd(work, order->begin),
+                work_take_fd(work, order->end),
+                work_take_fd(work, order->recording),
+        };
+        _cleanup_(fd_closep) int output = work_take_fd(work, order->output);
+        _cleanup_(head_done) Head begin = {}, head = {};
+        SnapshotFault fault = {};
+        uint64_t n_bytes;
+        int r = read_part(parts[0], &begin);
+
+        if (r == 0)
+                r = read_part(parts[1], &head);
+        if (r == 0) {
+                head.has_start_realtime = begin.has_start_realtime;
+                head.start_realtime_ns = begin.start_realtime_ns;
+                head.has_start_boottime = begin.has_start_boottime;
+                head.start_boottime_ns = begin.start_boottime_ns;
+                head.has_document_bytes = false;
+                head.complete = head.complete && begin.complete;
+                head.tagged = order->tagged;
+                head.has_uid = true;
+                head.uid = order->uid;
+                memcpy(head.name, order->name.text, sizeof(head.name));
+                if (head.name[0] == '\0')
+                        r = work_time_name(&begin, head.name);
+        }
+        if (r == 0)
+                r = snapshot_file_join(parts, output, &head, &n_bytes, &fault);
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++)
+                (void) fd_close(parts[i]);
+        if (r > 0)
+                return work_refuse_fault(work, head.name, &fault);
+        return r == 0 ? answer_texts(&work->answer, NULL, 0) : r;
+}

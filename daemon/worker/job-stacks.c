@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/work.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/stack/stack-view.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/name.h"
+#include "metric/record-place.h"
+#include "record/recording-document.h"
+#include "worker/view-subjects.h"
+
+/* The stacks of a recording, with the exact time of threads divided among them. */
+
+static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
+
+typedef struct Stacks {
+        Subject begin, end;
+        Head whole; /* of the recording, whose ends have their own */
+        RecordingDocument recording;
+        StackView view;
+        Buffer text; /* of a frame */
+} Stacks;
+
+static void stacks_done(Stacks *stacks) {
+        stack_view_done(&stacks->view);
+        recording_document_done(&stacks->recording);
+        buffer_done(&stacks->text);
+        head_done(&stacks->whole);
+        subject_done(&stacks->begin);
+        subject_done(&stacks->end);
+}
+
+static int on_begin(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        return sample->self ? 0 : stack_view_add_begin(&((Stacks *) userdata)->view, sample);
+}
+
+static int on_end(void *userdata, const ThreadSample *sample, Span smaps_json) {
+        return sample->self ? 0 : stack_view_add_end(&((Stacks *) userdata)->view, sample);
+}
+
+static int read_recording(Work *work, Stacks *stacks) {
+        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
+        _cleanup_(head_done) Head head = {};
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        SnapshotFault fault = {};
+        uint64_t offset = 0;
+        int r = snapshot_file_reader_new(stacks->end.fd, SNAPSHOT_PART_RECORDING, &file, &head,
+                                         &fault);
+
+        if (r == 0)
+                r = snapshot_file_read_head(stacks->end.fd, &stacks->whole, &fault);
+        if (r == 0)
+                r = recording_document_read(snapshot_file_refill, file, head.document_bytes,
+                                            &stacks->recording, &offset, complaint);
+        if (r == -EBADMSG && snapshot_file_reader_fault(file)->text[0] != '\0') {
+                fault = *snapshot_file_reader_fault(file);
+                r = SNAPSHOT_FILE_E_DAMAGED;
+        } else if (r == JSON_E_MALFORMED && complaint[0] != '\0') {
+                fault_set(&fault, offset, "%s", complaint);
+                fault.in_document = true;
+        }
+        return r > 0 ? work_refuse_fault(work, subject_name(&stacks->end), &fault) : r;
+}
+
+static int read_all(Work *work, Stacks *stacks) {
+        static const SubjectVisitor begin = { .on_thread = on_begin },
+                                    end = { .on_thread = on_end };
+        bool is_interval;
+        int r = view_subjects_open_one(work, &work->order->analysis.subjects[0], &stacks->begin,
+                                       &stacks->end, &is_interval);
+
+        if (r == 0 && !is_interval)
+                return work_refuse_parameter(work, "recording",
+                                             "it is a snapshot, which has no stacks");
+        if (r == 0)
+                r = read_recording(work, stacks);
+        if (r == 0)
+                r = work_pass_subject(work, &stacks->begin, &begin, stacks);
+        if (r == 0)
+                r = work_pass_subject(work, &stacks->end, &end, stacks);
+        if (r == 0)
+                r = stack_view_divide(&stacks->view, &stacks->recording,
+                                      stacks->end.head.has_user_hz ? stacks->end.head.user_hz
+                                                                   : 100);
+        return r;
+}
+
+/* answers */
+
+static void write_frame(Stacks *stacks, const StackFrame *frame, JsonWriter *writer) {
+        const StackTable *table = &stacks->recording.table;
+        Buffer *text = &stacks->text;
+
+        if (frame->name != 0) {
+                json_write_name(writer, span_of(table->names.bytes + frame->name));
+                return;
+        }
+        if (frame->module == STACK_KERNEL) {
+                json_write_text(writer, "[kernel]");
+                return;
+        }
+        buffer_clear(text);
+        if (frame->module < stacks->recording.modules.n) {
+                const char *path = stacks->recording.modules.all[frame->module]->path;
+                const char *slash = strrchr(path, '/');
+
+                buffer_append_format(text, "[%s+0x%llx]", slash ? slash + 1 : path,
+                                     (unsigned long long) frame->offset);
+        } else
+                buffer_append_text(text, "[unknown]");
+        json_write_name(writer, buffer_span(text));
+}
+
+static void write_stack(const void *userdata, size_t index, JsonWriter *writer) {
+        Stacks *stacks = (Stacks *) (uintptr_t) userdata;
+        const StackTable *table = &stacks->recording.table;
+        const StackRow *row = &stacks->view.rows[index];
+
+        json_write_object(writer);
+        json_write_member_name(writer, "process",
+                               span_of(stack_view_label(&stacks->view, row->process)));
+        json_write_member_name(writer, "thread",
+                               span_of(stack_view_label(&stacks->view, row->comm)));
+        json_write_member_text(writer, "place", places[row->place]);
+        json_write_member_u64(writer, "ns", row->ns);
+        json_write_member_u64(writer, "samples", row->n_samples);
+        json_write_member_u64(writer, "maxNs", row->max_ns);
+        json_write_member_u64(writer, "standardErrorNs",
+                              (uint64_t) llround(sqrt(row->variance_ns2)));
+        json_write_member_bool(writer, "exact", row->is_exact);
+        json_write_key(writer, "frames");
+        json_write_array(writer);
+        if (row->stack == STACK_OUTSIDE)
+                json_write_text(writer, "[before or after the recording]");
+        else if (row->stack == STACK_UNSAMPLED)
+                json_write_text(writer, "[too short to be sampled]");
+        else if (row->stack == STACK_NONE)
+                json_write_text(writer, "[too many stacks]");
+        else
+                for (size_t at = row->stack > 0 ? table->stacks[row->stack - 1] : 0;
+                     at < table->stacks[row->stack]; at++)
+                        write_frame(stacks, &table->frames[table->numbers[at]], writer);
+        json_write_end(writer);
+        json_write_end(writer);
+}
+
+/* Rows of other places go, and the order stays. Returns how many are left. */
+static size_t keep_places(StackView *view, uint64_t kept) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < view->n_rows; i++)
+                if (kept == 0 || (kept >> view->rows[i].place & 1))
+                        view->rows[n++] = view->rows[i];
+        return n;
+}
+
+static int answer(Work *work, Stacks *stacks) {
+        const RecordingFacts *facts = &stacks->recording.facts;
+        Subject shown = stacks->end; /* a shallow copy */
+        uint64_t limit = work->order->analysis.limit;
+        size_t n = keep_places(&stacks->view, work->order->analysis.places), n_kept = n;
+        JsonWriter *writer = answer_begin(&work->answer);
+        int r;
+
+        json_write_key(writer, "snapshot");
+        shown.head = stacks->whole;
+        subject_write_head(&shown, writer);
+        recording_facts_write(writer, facts);
+        json_write_member_u64(writer, "elapsedNs",
+                              facts->end_boottime_ns - facts->start_boottime_ns);
+        json_write_key(writer, "places");
+        json_write_object(writer);
+        for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
+                json_write_member_u64(writer, places[place], stacks->view.place_ns[place]);
+        json_write_end(writer);
+        r = answer_send(&work->answer, PACKET_PART, -EBADF);
+        if (limit > 0)
+                n = (size_t) MIN_OF((uint64_t) n, limit);
+        if (r == 0)
+                r = answer_list(&work->answer, "stacks", n, write_stack, stacks);
+        if (r != 0)
+                return r;
+        json_write_member_u64(answer_begin(&work->answer), "hiddenStacks", n_kept - n);
+        return answer_send(&work->answer, PACKET_LAST, -EBADF);
+}
+
+int work_stacks(Work *work) {
+        _cleanup_(stacks_done) Stacks stacks = {};
+        int r;
+
+        subject_init(&stacks.begin);
+        subject_init(&stacks.end);
+        r = read_all(work, &stacks);
+        return r == 0 ? answer(work, &stacks) : r;
+}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A daemon that has one recording, whatever it is asked for, in place of ctprofd."""
+import json
+import socket
+import threading
+
+PER_REPLY = 200
+
+
+def replies_to(call, answers):
+    """The parameters of each reply; "limit" and "places" of Stacks are obeyed."""
+    parts = answers[call["method"].rpartition(".")[2]]
+    if not call["method"].endswith(".Stacks"):
+        return parts
+    stacks, wanted, places = parts[1]["stacks"], call["parameters"], {}
+    for stack in stacks:
+        places[stack["place"]] = places.get(stack["place"], 0) + stack["ns"]
+    stacks = [stack for stack in stacks if stack["place"] in wanted.get("places", [stack["place"]])]
+    some = stacks[:wanted.get("limit")]
+    return [dict(parts[0], places=places), *({"stacks": some[i:i + PER_REPLY]} for i in range(0, len(some), PER_REPLY)),
+            {"hiddenStacks": len(stacks) - len(some)}]
+
+
+def answer(stream, answers):
+    call = b""
+    while not call.endswith(b"\0"):
+        byte = stream.read(1)
+        if not byte:
+            return
+        call += byte
+    replies = replies_to(json.loads(call[:-1]), answers)
+    for number, parameters in enumerate(replies, 1):
+        reply = {"parameters": parameters} | ({"continues": True} if number < len(replies) else {})
+        stream.write(json.dumps(reply).encode() + b"\0")
+
+
+def serve(path, answers):
+    """Until the program ends. @answers: {method: [parameters...]}."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen()
+
+    def accept():
+        while True:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rwb") as stream:
+                answer(stream, answers)
+
+    threading.Thread(target=accept, daemon=True).start()

@@ -1,0 +1,668 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Recordings: stacks of known threads against their exact time, how they begin and end, and what may happen to them."""
+import collections
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+
+from harness import BUILD, Daemon, Skip, call, end, expect, expect_equal, main, need_root, sysctl, temporary, test, wait_until
+from reasons import HZ, PARTS
+
+INTERFACE = "io.ctprof.Profiler."
+STRANGER = 65534
+SECOND = 1_000_000_000
+# Where the threads of the load are almost always, by the names of their functions.
+KNOWN = {"at_sleep": "sleep", "at_mutex": "lock", "at_pipe": "pipe", "at_condition": "futex", "at_sums": "running",
+         "at_squares": "running"}
+# The columns of a thread, and what the places of a recording are called.
+PLACES = {{"run_time_ns": "running", "wait_time_ns": "run_queue", "storage_wait_ns": "storage",
+           "uninterruptible_ns": "blocked"}.get(column, column.removesuffix("_wait_ns")): column for column in PARTS}
+
+
+@contextlib.contextmanager
+def daemon():
+    need_root()
+    with temporary() as directory, Daemon(directory) as ctl:
+        if ctl("status", "--json").json()["reasons"] is None:
+            raise Skip("no programs can count here")
+        yield ctl
+
+
+@contextlib.contextmanager
+def connected(ctl, uid=0):
+    os.seteuid(uid)
+    try:
+        connection = ctl.connect()
+    finally:
+        os.seteuid(0)
+    with contextlib.closing(connection):
+        yield connection
+
+
+def ask(ctl, method, uid=0, more=True, **parameters):
+    """All replies of one call."""
+    with connected(ctl, uid) as connection:
+        return call(connection, INTERFACE + method, parameters, more)
+
+
+def answer(replies):
+    """The last one, which must be no error."""
+    expect(replies, "the connection was closed without an answer")
+    expect("error" not in replies[-1], replies[-1])
+    return replies[-1]["parameters"]
+
+
+def whole(ctl, method, **parameters):
+    """The members of all replies of a view."""
+    replies = ask(ctl, method, **parameters)
+    answer(replies)
+    return {name: value for reply in replies for name, value in reply["parameters"].items() if name != "progress"}
+
+
+def failure(replies):
+    expect(replies and "error" in replies[-1], "no error:", replies[-1:])
+    return replies[-1]["error"].rsplit(".", 1)[-1], replies[-1]["parameters"]
+
+
+class Recording:
+    """One that runs, on a connection of its own."""
+
+    def __init__(self, ctl, uid=0, **parameters):
+        self.ctl = ctl
+        self.replies, self.data = [], b""
+        os.seteuid(uid)
+        try:
+            self.connection = ctl.connect()
+        finally:
+            os.seteuid(0)
+        self.connection.sendall(json.dumps({"method": f"{INTERFACE}Record", "parameters": parameters,
+                                            "more": True}).encode() + b"\0")
+
+    def _take(self):
+        """Reads on; False when that was the last reply."""
+        while b"\0" not in self.data:
+            piece = self.connection.recv(1 << 16)
+            if not piece:
+                return False
+            self.data += piece
+        text, self.data = self.data.split(b"\0", 1)
+        self.replies.append(json.loads(text))
+        return self.replies[-1].get("continues", False)
+
+    def started(self):
+        """Returns once samples are taken."""
+        return self.until(lambda phase: phase == "recording")
+
+    def until(self, is_phase):
+        """Returns once it tells of such a phase."""
+        while not self.replies or not is_phase(self.replies[-1]["parameters"]["progress"]["phase"]):
+            expect(self._take(), "it has ended:", self.replies[-1:])
+        return self
+
+    def rest(self):
+        while self._take():
+            pass
+        return self.replies
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+
+def record(ctl, seconds=0.3, **parameters):
+    return answer(ask(ctl, "Record", forNs=int(seconds * SECOND), **parameters))
+
+
+def names(ctl):
+    return [head["name"] for head in answer(ask(ctl, "List", more=False))["snapshots"]]
+
+
+def files(ctl):
+    return sorted(path.name for path in ctl.spool.iterdir())
+
+
+def file_of(ctl, name):
+    return ctl.spool / f"{name}.ctprof.zst"
+
+
+def stacks(ctl, name):
+    """The first reply, and all stacks."""
+    replies = ask(ctl, "Stacks", recording={"name": name}, limit=0)
+    last = answer(replies)
+    expect_equal(last["hiddenStacks"], 0)
+    return replies[0]["parameters"], [stack for reply in replies[1:] for stack in reply["parameters"].get("stacks", [])]
+
+
+def text_of(path):
+    return subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True).stdout.decode()
+
+
+def documents(path):
+    """Both ends, and what was recorded."""
+    text, found, at = text_of(path), [], 0
+    while at < len(text):
+        document, at = json.JSONDecoder().raw_decode(text, at)
+        found.append(document)
+    expect_equal(len(found), 3, "documents of a recording")
+    return found
+
+
+def rows(table):
+    return [dict(zip(table["columns"], row)) for row in table["rows"]]
+
+
+def life(row):
+    return row["tid"], row["start_time_clock_ticks"]
+
+
+def exact_times(begin, finish):
+    """What each thread that is in the end of the interval did in it, by place; without what is not known."""
+    before = {life(row): row for row in rows(begin["threads"]) if not row["self"]}
+    times = {}
+    for row in rows(finish["threads"]):
+        if row["self"]:
+            continue
+        old = before.get(life(row))
+        times[life(row)] = {
+            place: row[column] - min(old[column] if old else 0, row[column])
+            for place, column in PLACES.items()
+            if row[column] is not None and (old is None or old[column] is not None)}
+    return times
+
+
+@contextlib.contextmanager
+def known_threads(program="places"):
+    """The load, and the numbers of its threads by name."""
+    with subprocess.Popen([BUILD / "tests" / "live" / program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            yield process, {name: int(tid) for tid, name in
+                            (line.split() for line in iter(process.stdout.readline, "\n"))}
+        finally:
+            process.kill()
+
+
+def expect_known(program):
+    """Exact sums of each thread of the load, and its function where it was most of the time."""
+    with daemon() as ctl, known_threads(program) as (_, tids):
+        record(ctl, 3, tag="rec")
+        first, found = stacks(ctl, "rec")
+        begin, finish, _ = documents(file_of(ctl, "rec"))
+        by_tid = {tid: times for (tid, _), times in exact_times(begin, finish).items()}
+        comm = program[:15]
+        for name, tid in tids.items():
+            mine = [stack for stack in found if (stack["process"], stack["thread"]) == (comm, name)]
+            sums = collections.Counter()
+            for stack in mine:
+                sums[stack["place"]] += stack["ns"]
+            wanted = {place: ns for place, ns in by_tid[tid].items() if ns > 0}
+            expect_equal({place: ns for place, ns in sums.items() if ns > 0}, wanted, name)
+            if name not in KNOWN:
+                continue
+            place = KNOWN[name]
+            # A host that is busy keeps it from there, for which it waits in a queue.
+            away = sum(wanted.values()) - wanted.get("run_queue", 0) - wanted.get("running", 0)
+            expect(place == "running" or wanted.get(place, 0) > 0.95 * away, name, "was elsewhere:", wanted)
+            # Ends of the interval are the moments when the thread was captured, before and after there were samples.
+            outside_ns = max(sum(wanted.values()) - first["elapsedNs"], 0)
+            of_place = [stack for stack in mine if stack["place"] == place]
+            unseen = sum(stack["ns"] for stack in of_place if stack["frames"] in UNSAMPLED)
+            expect(unseen <= outside_ns + 0.02 * sums[place], name, unseen, "of", sums[place], "has no stack,",
+                   outside_ns, "is outside")
+            of_place = [stack for stack in of_place if stack["frames"] not in UNSAMPLED]
+            expect(name in of_place[0]["frames"], name, "is not in its heaviest stack:", of_place[:2])
+            named = sum(stack["ns"] for stack in of_place if name in stack["frames"])
+            seen = sum(stack["ns"] for stack in of_place)
+            expect(named >= 0.95 * seen, f"{named / seen:.3f} of {name} is in its function:",
+                   [stack for stack in of_place if name not in stack["frames"]][:3])
+            # Also what computes in another function is found out.
+            others = [stack for stack in mine if set(stack["frames"]) & (set(KNOWN) - {name})]
+            expect_equal(others, [], name)
+
+
+UNSAMPLED = (["[too short to be sampled]"], ["[before or after the recording]"])
+
+
+@test
+def known():
+    """threads that wait and compute in known functions are found there, and their stacks add up to their exact time"""
+    expect_known("places")
+
+
+@test
+def known_with_pointers():
+    """so they are when they were built with frame pointers"""
+    expect_known("places-with-pointers")
+
+
+@test
+def sums():
+    """places of the host are the exact time of those that lived on and the samples of those that ended, to the nanosecond"""
+    with daemon() as ctl, known_threads():
+        record(ctl, 2, tag="rec")
+        first, found = stacks(ctl, "rec")
+        begin, finish, recorded = documents(file_of(ctl, "rec"))
+        wanted = collections.Counter()
+        exact = exact_times(begin, finish)
+        for times in exact.values():
+            wanted.update(times)
+        threads = rows(recorded["threads"])
+        for sample in rows(recorded["samples"]):
+            thread = threads[sample["thread"]]
+            key = thread["tid"], thread["start_boottime_ns"] * HZ // SECOND
+            if sample["place"] not in exact.get(key, {}):
+                wanted[sample["place"]] += sample["long_ns"] + sample["short_ns"]
+        expect_equal({place: ns for place, ns in first["places"].items() if ns > 0},
+                     {place: ns for place, ns in wanted.items() if ns > 0})
+        by_place = collections.Counter()
+        for stack in found:
+            by_place[stack["place"]] += stack["ns"]
+        expect_equal(+by_place, +collections.Counter(first["places"]))
+        expect_equal(list(first["places"]), [*list(PLACES)[4:], "storage", "blocked", "run_queue", "running"])
+        expect_equal([stack["ns"] for stack in found], sorted((stack["ns"] for stack in found), reverse=True))
+        expect_equal(first["snapshot"]["fileKind"], "recording")
+        expect_equal(first["snapshot"]["name"], "rec")
+
+
+@test
+def choices():
+    """what is recorded can be chosen: running, waiting, stacks of the kernel, of user mode; what makes no sense is refused"""
+    with daemon() as ctl, known_threads():
+        def heaviest(name, place):
+            mine = [stack for stack in found if (stack["process"], stack["thread"], stack["place"]) == ("places", name, place)
+                    and stack["samples"] > 0]
+            return mine[0]["frames"] if mine else []
+
+        record(ctl, 1, tag="running", offCpu=False)
+        found = stacks(ctl, "running")[1]
+        expect_equal({stack["place"] for stack in found if stack["samples"] > 0}, {"running"})
+        expect("at_sums" in heaviest("at_sums", "running"), "running threads are not seen")
+        record(ctl, 1, tag="waiting", onCpu=False)
+        found = stacks(ctl, "waiting")[1]
+        expect_equal([stack for stack in found if stack["samples"] > 0 and stack["place"] == "running"], [])
+        frames = heaviest("at_pipe", "pipe")
+        expect("at_pipe" in frames and "ksys_read" in frames, frames)
+        record(ctl, 1, tag="user", kernelStacks=False)
+        found = stacks(ctl, "user")[1]
+        expect("at_pipe" in heaviest("at_pipe", "pipe"), heaviest("at_pipe", "pipe"))
+        expect(not any("do_syscall_64" in stack["frames"] for stack in found), "there are stacks of the kernel")
+        record(ctl, 1, tag="kernel", stackBytes=0)
+        found = stacks(ctl, "kernel")[1]
+        expect("ksys_read" in heaviest("at_pipe", "pipe"), heaviest("at_pipe", "pipe"))
+        expect(not any("at_pipe" in stack["frames"] for stack in found), "there are stacks of user mode")
+        for wrong in ({"periodNs": 1}, {"periodNs": 2 * SECOND}, {"stackBytes": 20000}, {"onCpu": False, "offCpu": False},
+                      {"replace": True}, {"forNs": -1}):
+            expect_equal(failure(ask(ctl, "Record", **wrong))[0], "InvalidParameter", wrong)
+        expect_equal(failure(ask(ctl, "Record", tag="a/b"))[0], "InvalidName")
+        expect_equal(failure(ask(ctl, "EndRecording", more=False))[0], "JobFailed")
+
+
+@test
+def asleep():
+    """whoever slept in one wait since before the daemon began has a stack of it"""
+    need_root()
+    with temporary() as place:
+        program = place / "slept-long"
+        shutil.copy("/bin/sleep", program)
+        process = subprocess.Popen([program, "600"])
+        try:
+            time.sleep(0.5)
+            with daemon() as ctl:
+                record(ctl, 2, tag="rec")
+                mine = [stack for stack in stacks(ctl, "rec")[1] if stack["process"] == "slept-long"]
+                expect(mine and mine[0]["place"] == "sleep", mine)
+                expect(any("nanosleep" in frame for frame in mine[0]["frames"]), mine)
+                expect(mine[0]["ns"] >= 2 * SECOND, mine)
+        finally:
+            process.kill()
+            process.wait()
+
+
+@test
+def private():
+    """nothing of a recording's file is an address of the kernel or of a process"""
+    with daemon() as ctl, known_threads() as (process, _):
+        with open(f"/proc/{process.pid}/maps", encoding="ascii") as maps:
+            ranges = [[int(word, 16) for word in line.split()[0].split("-")] for line in maps]
+        record(ctl, 1, tag="rec")
+        text = text_of(file_of(ctl, "rec"))
+        expect(text.count('"at_sleep"') >= 1, "the load is not in it")
+        numbers = {int(word) for word in re.findall(r"(?<![\w.])\d{6,20}(?![\w.])", text)}
+        numbers |= {int(word, 16) for word in re.findall(r"(?i)(?<![0-9a-z])(?:0x)?([0-9a-f]{8,16})(?![0-9a-z])", text)}
+        expect_equal([hex(n) for n in numbers if n >= 0xffff_0000_0000_0000], [], "addresses of the kernel")
+        expect_equal([hex(n) for n in numbers if any(low <= n < high for low, high in ranges)], [],
+                     "addresses of a process")
+
+
+@test
+def ends():
+    """a recording ends when its time is over, by EndRecording of the same user, and when the caller has no more to say"""
+    with daemon() as ctl:
+        begun = time.monotonic()
+        head = record(ctl, 1.5, tag="timed")["snapshot"]
+        expect(1.5 <= time.monotonic() - begun < 10, "it took", time.monotonic() - begun)
+        expect_equal((head["name"], head["fileKind"]), ("timed", "recording"))
+        elapsed = stacks(ctl, "timed")[0]["elapsedNs"]
+        expect(1.5 * SECOND <= elapsed < 3 * SECOND, elapsed)
+        for uid in (0, STRANGER):
+            with Recording(ctl, uid=uid, tag=f"ended-{uid}") as recording:
+                recording.started()
+                time.sleep(0.3)
+                begun = time.monotonic()
+                answer(ask(ctl, "EndRecording", uid=uid, more=False))
+                expect_equal(answer(recording.rest())["snapshot"]["name"], f"ended-{uid}")
+                expect(time.monotonic() - begun < 10, "it took", time.monotonic() - begun)
+        with Recording(ctl) as recording:
+            recording.started()
+            recording.connection.shutdown(socket.SHUT_WR)
+            head = answer(recording.rest())["snapshot"]
+            expect_equal((head["fileKind"], head["tagged"]), ("recording", False))
+        expect_equal(sorted(names(ctl)), sorted(["timed", "ended-0", f"ended-{STRANGER}", head["name"]]))
+        # Also before there is a job that could be told.
+        with Recording(ctl, tag="at-once") as recording:
+            wait_until(lambda: "error" not in ask(ctl, "EndRecording", more=False)[-1], what="a recording")
+            answer(recording.rest())
+
+
+@test
+def one_at_a_time():
+    """a second recording is refused and told who records; a stranger cannot end it; without one there is nothing to end"""
+    with daemon() as ctl:
+        expect_equal(failure(ask(ctl, "EndRecording", more=False))[0], "JobFailed")
+        expect_equal(failure(ask(ctl, "Record", more=False))[0], "ExpectedMore")
+        with Recording(ctl, tag="first") as recording:
+            recording.started()
+            error, parameters = failure(ask(ctl, "Record", tag="second", forNs=SECOND))
+            expect_equal(error, "Busy")
+            expect("uid 0 " in parameters["reason"] and "until" in parameters["reason"], parameters)
+            expect_equal(failure(ask(ctl, "EndRecording", uid=STRANGER, more=False))[0], "PermissionDenied")
+            time.sleep(0.2)
+            answer(ask(ctl, "EndRecording", more=False))
+            answer(recording.rest())
+        expect_equal(names(ctl), ["first"])
+        with Recording(ctl, uid=STRANGER, tag="of-stranger") as recording:
+            recording.started()
+            error, parameters = failure(ask(ctl, "Record", forNs=SECOND))
+            expect_equal(error, "Busy")
+            expect(f"uid {STRANGER} " in parameters["reason"], parameters)
+            answer(ask(ctl, "EndRecording", more=False))  # root may
+            expect_equal(answer(recording.rest())["snapshot"]["uid"], STRANGER)
+
+
+@test
+def hang_up():
+    """whoever hangs up cancels a recording without a tag, of which nothing stays, and ends one with a tag, which is kept"""
+    with daemon() as ctl:
+        for moment in ("begin", "recording"):
+            with Recording(ctl) as recording:
+                if moment == "recording":
+                    recording.started()
+            wait_until(lambda: failure_of_end(ctl) == "JobFailed", what="its end")
+            wait_until(lambda: not ctl.children() and files(ctl) == [], what="files to go")
+            expect_equal(names(ctl), [])
+        with Recording(ctl, tag="kept") as recording:
+            recording.started()
+            time.sleep(0.3)
+        wait_until(lambda: names(ctl) == ["kept"], what="the recording that is kept")
+        # What was recorded is not lost either while the end of the interval is captured.
+        with Recording(ctl, tag="late", forNs=SECOND // 5) as recording:
+            recording.started()
+            recording.until(lambda phase: phase != "recording")
+        wait_until(lambda: "late" in names(ctl), what="the other recording that is kept")
+        expect_equal(ctl("remove", "late").status, 0)
+        expect(stacks(ctl, "kept")[0]["elapsedNs"] < 5 * SECOND, "it did not end")
+        expect(answer(ask(ctl, "Verify", snapshots=[]))["results"][0]["ok"], "it is damaged")
+        wait_until(lambda: files(ctl) == ["kept.ctprof.zst"], what="other files to go")
+
+
+def failure_of_end(ctl):
+    """Not to end one: a stranger asks."""
+    return failure(ask(ctl, "EndRecording", uid=STRANGER, more=False))[0]
+
+
+@test
+def beside():
+    """captures go on beside a recording"""
+    with daemon() as ctl:
+        with Recording(ctl, tag="rec") as recording:
+            recording.started()
+            for number in range(2):
+                expect_equal(ctl("capture", "--tag", f"beside-{number}").status, 0)
+            expect_equal(ctl("capture").status, 0)
+            expect_equal(ctl("show", "beside-0..beside-1").status, 0)
+            expect(failure(ask(ctl, "Record"))[0] == "Busy", "it had ended")
+            answer(ask(ctl, "EndRecording", more=False))
+            answer(recording.rest())
+        shown = ctl("show", "beside-0..beside-1", "--json").json()
+        expect_equal(shown["kind"], "interval")
+
+
+def programs(but=()):
+    """Programs of recordings by number, and how often each has run."""
+    listed = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, check=True).stdout
+    return {program["id"]: (program["name"], program.get("run_cnt", 0)) for program in json.loads(listed)
+            if program.get("name", "").startswith("record_") and program["id"] not in but}
+
+
+def job(ctl, kind):
+    """The number of a job of that kind."""
+    def find():
+        for pid in ctl.children():
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/cmdline", "rb") as words:
+                    if f"--job={kind}".encode() in words.read().split(b"\0"):
+                        return pid
+        return None
+    wait_until(find, what=f"a job that does {kind}")
+    return find()
+
+
+def runs_on(others):
+    """Programs that ran in the last half second, which could be another's first."""
+    before = programs(others)
+    time.sleep(0.5)
+    after = programs(others)
+    return [name for number, (name, n) in after.items() if n != before.get(number, (name, 0))[1]]
+
+
+@test
+def switched_off():
+    """after a recording nothing of it runs, however it ended, and the next one begins anew"""
+    if not shutil.which("bpftool"):
+        raise Skip("bpftool is not installed")
+    others = programs()
+    with daemon() as ctl, known_threads(), sysctl("kernel.bpf_stats_enabled", 1):
+        ctl("status")
+        descriptors = ctl.descriptors()
+        for way in ("ended", "hung up", "killed"):
+            with Recording(ctl) as recording:
+                recording.started()
+                running = runs_on(others)
+                expect({"record_clock", "record_go_on"} <= set(running), "in a recording only these run:", running)
+                if way == "ended":
+                    answer(ask(ctl, "EndRecording", more=False))
+                    answer(recording.rest())
+                if way == "killed":
+                    end(job(ctl, "record"))
+                    failure(recording.rest())
+            wait_until(lambda: not ctl.children(), what="the end of all jobs")
+            expect_equal(runs_on(others), [], way)
+            wait_until(lambda: ctl.descriptors() <= descriptors, what="descriptors to be closed")
+            record(ctl, 0.5, tag="again", replace=True)
+            facts = stacks(ctl, "again")[0]["recording"]
+            expect(facts["samples"] > 0, facts)
+            expect(0.5 * SECOND <= facts["endBoottimeNs"] - facts["startBoottimeNs"] < 3 * SECOND, facts)
+
+
+@test
+def kept():
+    """a recording is listed, told about, verified, renamed, exported, imported and removed as a snapshot is"""
+    with daemon() as ctl:
+        made = record(ctl, 0.5, tag="rec")["snapshot"]
+        expect_equal(files(ctl), ["rec.ctprof.zst"])
+        listed = answer(ask(ctl, "List", more=False))["snapshots"]
+        expect_equal([(head["name"], head["fileKind"]) for head in listed], [("rec", "recording")])
+        for member in ("startRealtimeNs", "endRealtimeNs", "startBoottimeNs", "uid"):
+            expect_equal(listed[0][member], made[member], member)
+        expect(made["endBoottimeNs"] - made["startBoottimeNs"] >= SECOND // 2, made)
+        expect_equal(ctl("list", "--json").json()["snapshots"][0]["name"], "rec")
+        expect_equal(ctl("info", "rec", "--json").status, 0)
+        expect_equal(ctl("verify", "--all").status, 0)
+        expect_equal(ctl("rename", "rec", "other").status, 0)
+        expect_equal(names(ctl), ["other"])
+        before = stacks(ctl, "other")
+        exported = ctl.spool.parent / "exported.ctprof.zst"
+        expect_equal(ctl("export", "other", exported).status, 0)
+        expect_equal(exported.read_bytes(), file_of(ctl, "other").read_bytes(), "the copy")
+        result = ctl("import", exported, "--tag", "imported")
+        expect_equal(result.status, 0, result.err)
+        after = stacks(ctl, "imported")
+        expect_equal(after[1], before[1], "stacks of the copy")
+        expect_equal(after[0]["places"], before[0]["places"], "places of the copy")
+        expect(ctl("verify", "imported").status == 0, "the copy is damaged")
+        expect_equal(failure(ask(ctl, "Record", tag="other", forNs=1))[0], "SnapshotExists")
+        record(ctl, 0.3, tag="other", replace=True)
+        listed = {head["name"]: head for head in answer(ask(ctl, "List", more=False))["snapshots"]}
+        expect(listed["other"]["startRealtimeNs"] > made["startRealtimeNs"], "it was not replaced")
+        expect_equal(ctl("remove", "other", "imported").status, 0)
+        expect_equal((names(ctl), files(ctl)), ([], []))
+        expect_equal(failure(ask(ctl, "Stacks", recording={"name": "other"}))[0], "NoSuchSnapshot")
+
+
+@test
+def views():
+    """a recording is shown and compared as the interval that it is, beside intervals and in sets"""
+    with daemon() as ctl, known_threads():
+        expect_equal(ctl("capture", "--tag", "a").status, 0)
+        record(ctl, 1, tag="rec")
+        expect_equal(ctl("capture", "--tag", "b").status, 0)
+        record(ctl, 1, tag="other")
+        record(ctl, 0.5, tag="third")
+        interval, recordings = {"name": "a", "to": {"name": "b"}}, [{"name": name} for name in ("rec", "other", "third")]
+        shown = whole(ctl, "Show", snapshot=recordings[0])
+        expect_equal(shown["kind"], "interval")
+        pure = whole(ctl, "Show", snapshot=interval)
+        for sides in ((recordings[0], recordings[1]), (interval, recordings[0]), (recordings[0], interval)):
+            compared = whole(ctl, "Compare", before=sides[0], after=sides[1])
+            expect_equal(compared["kind"], whole(ctl, "Compare", before=interval, after=interval)["kind"], sides)
+        expect_equal(set(shown) - {"sources", "host"}, set(pure) - {"sources", "host"}, "members of both")
+        for sets in ((recordings[:2], [interval, recordings[2]]), (recordings[:1], recordings[1:])):
+            expect_equal(whole(ctl, "CompareSets", before=sets[0], after=sets[1])["kind"], "sets")
+        for command in (("show", "rec"), ("compare", "rec", "other"),
+                        ("compare", "--before", "rec,other", "--after", "a..b,third")):
+            result = ctl(*command)
+            expect_equal((result.status, result.err), (0, ""), command)
+        error, parameters = failure(ask(ctl, "Stacks", recording={"name": "a"}))
+        expect("recording" in json.dumps(parameters), "of a snapshot:", error, parameters)
+
+
+@test
+def damage():
+    """a byte changed in either end or in the samples is found by verify, and where it matters by Stacks"""
+    with daemon() as ctl:
+        head = record(ctl, 0.5, tag="rec")["snapshot"]
+        path = file_of(ctl, "rec")
+        whole = path.read_bytes()
+        begin, finish = head["beginBytes"], head["endBytes"]
+        length = len(whole) - begin - finish
+        for part, at in (("begin", begin // 2), ("end", begin + finish // 2), ("recording", begin + finish + length // 3)):
+            changed = bytearray(whole)
+            changed[at] ^= 0x10
+            path.write_bytes(changed)
+            result = answer(ask(ctl, "Verify", snapshots=[{"name": "rec"}]))["results"][0]
+            expect(not result["ok"] and result["error"], part, result)
+            expect_equal(ctl("verify", "rec").status, 1, part)
+            error, parameters = failure(ask(ctl, "Stacks", recording={"name": "rec"}, limit=0))
+            expect_equal((error, parameters["name"]), ("SnapshotUnreadable", "rec"), part, parameters)
+            if part != "recording":
+                expect_equal(ctl("show", "rec").status, 1, part)
+        for n in (begin + 1, begin + finish, len(whole) - 1):
+            path.write_bytes(whole[:n])
+            expect_equal(ctl("verify", "rec").status, 1, n)
+        path.write_bytes(whole)
+        expect_equal(ctl("verify", "rec").status, 0)
+        stacks(ctl, "rec")
+
+
+@test
+def ended():
+    """stacks of processes that end at once are named rightly, as the child of a fork and as what it executes"""
+    with daemon() as ctl:
+        with Recording(ctl, tag="rec", periodNs=100_000) as recording:
+            recording.started()
+            until = time.monotonic() + 2
+            n = 0
+            while time.monotonic() < until:
+                subprocess.run(["/bin/true"], check=True)
+                n += 1
+            answer(ask(ctl, "EndRecording", more=False))
+            answer(recording.rest())
+        mine = [stack for stack in stacks(ctl, "rec")[1] if stack["process"] == "true"]
+        expect(mine, f"none of {n} processes was seen")
+        # A child is called by its last name. Until it executes the program its stacks are those of the one that forked,
+        # from its first function on; read by the wrong table of mappings they would be pieces.
+        strange = [stack for stack in mine if any(re.match(r"_?Py[A-Z]|\[python", frame) for frame in stack["frames"])
+                   and not {"Py_BytesMain", "[stack cut]"}.intersection(stack["frames"])]
+        expect_equal(strange, [], "functions of another program")
+
+
+@test
+def executed():
+    """a process that executes another program is read anew: its stacks are of that one"""
+    load = BUILD / "tests" / "live" / "places"
+    with daemon() as ctl, Recording(ctl, tag="rec", periodNs=1_000_000) as recording:
+        recording.started()
+        # The shell computes long enough to be known, and then is another program.
+        script = 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; exec "$0"'
+        with subprocess.Popen(["sh", "-c", script, load], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            expect(process.stdout.readline(), "the load did not begin")
+            time.sleep(0.5)
+            answer(ask(ctl, "EndRecording", more=False))
+            answer(recording.rest())
+            process.kill()
+        found = [stack for stack in stacks(ctl, "rec")[1]
+                 if (stack["process"], stack["thread"], stack["place"]) == ("places", "at_sums", "running")
+                 and stack["samples"] > 0]
+        total = sum(stack["ns"] for stack in found)
+        named = sum(stack["ns"] for stack in found if "at_sums" in stack["frames"])
+        expect(total > 0 and named >= 0.95 * total, f"{named} of {total} ns is in its function:", found[:3])
+
+
+@test
+def killed():
+    """when a job of a recording is killed, the call fails with one sentence, nothing stays, and the next one works"""
+    with daemon() as ctl:
+        for kind in ("record", "unwind"):
+            with Recording(ctl, tag="lost", forNs=60 * SECOND) as recording:
+                recording.started()
+                begun = time.monotonic()
+                end(job(ctl, kind))
+                error, parameters = failure(recording.rest())
+                expect(time.monotonic() - begun < 20, kind, "it took", time.monotonic() - begun)
+                expect_equal(error, "JobFailed", kind, parameters)
+                reason = parameters["reason"]
+                expect(re.fullmatch(r"[^\n.]* job[^\n.]*\.?", reason), kind, reason)
+                print(f"# {kind}: {reason}")
+            wait_until(lambda: not ctl.children() and files(ctl) == [], what="what it left")
+            expect(ctl.alive(), "the daemon ended")
+            record(ctl, 0.5, tag="next")
+            expect(stacks(ctl, "next")[1], "no stacks")
+            expect_equal(ctl("remove", "next").status, 0)
+        with Recording(ctl, tag="lost") as recording:
+            recording.started()
+            ctl.kill()
+            expect_equal([reply for reply in recording.rest() if not reply.get("continues")], [])
+        with Daemon(ctl.spool.parent) as second:
+            record(second, 0.5, tag="next")
+            wait_until(lambda: files(second) == ["next.ctprof.zst"], what="the end of what the first one left")
+
+
+main()

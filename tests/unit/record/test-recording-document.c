@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include "base/buffer.h"
+#include "metric/record-place.h"
+#include "record/recording-document.h"
+
+static int take_text(void *userdata, const char *bytes, size_t n) {
+        return buffer_append(userdata, bytes, n);
+}
+
+typedef struct Text {
+        Span rest;
+} Text;
+
+static int give_text(void *userdata, char *space, size_t n_space, size_t *ret_n) {
+        Text *text = userdata;
+
+        *ret_n = text->rest.n < n_space ? text->rest.n : n_space;
+        if (*ret_n > 0)
+                memcpy(space, text->rest.bytes, *ret_n);
+        text->rest = (Span){ text->rest.bytes + *ret_n, text->rest.n - *ret_n };
+        return 0;
+}
+
+static int read_back(Span text, RecordingDocument *ret, char *ret_complaint) {
+        Text source = { text };
+        uint64_t offset;
+
+        *ret = (RecordingDocument){};
+        return recording_document_read(give_text, &source, 0, ret, &offset, ret_complaint);
+}
+
+static void fill(StackTable *table, Modules *modules) {
+        const StackThread thread = { .start_boottime_ns = 5,
+                                     .tid = 3,
+                                     .tgid = 2,
+                                     .comm = "wor\xffker",
+                                     .process = "sixteen letters!" };
+        StackSampleKey key = { .place = RECORD_PLACE_lock };
+        uint32_t frames[3];
+        size_t number;
+
+        ck_assert_int_eq(modules_add(modules, 1, 2, SPAN_LITERAL("/usr/bin/some \"program\""),
+                                     -EBADF, &number),
+                         0);
+        memcpy(modules->all[number]->build_id, "0123abcd", 9);
+        ck_assert_int_eq(
+                stack_table_add_frame(table, (uint32_t) number, 0x1234, (Span){}, &frames[0]), 0);
+        ck_assert_int_eq(
+                stack_table_add_frame(table, STACK_KERNEL, 0, SPAN_LITERAL("schedule"), &frames[1]),
+                0);
+        ck_assert_int_eq(stack_table_add_frame(table, STACK_NO_MODULE, 0,
+                                               SPAN_LITERAL("[process ended]"), &frames[2]),
+                         0);
+        ck_assert_int_eq(stack_table_add_stack(table, frames, 3, &key.stack), 0);
+        ck_assert_int_eq(stack_table_add_thread(table, &thread, &key.thread), 0);
+        ck_assert_int_eq(stack_table_add_sample(table, &key, 50, 50), 0);
+        ck_assert_int_eq(stack_table_add_sample(table, &key, 3000000, 10000000), 0);
+        ck_assert_int_eq(stack_table_add_stack(table, NULL, 0, &key.stack), 0);
+        key.place = RECORD_PLACE_running;
+        ck_assert_int_eq(stack_table_add_sample(table, &key, 0, 10000000), 0);
+        key.stack = STACK_NONE;
+        ck_assert_int_eq(stack_table_add_sample(table, &key, 7, 7), 0);
+}
+
+START_TEST(what_is_written_is_read) {
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        RecordingFacts facts = { .period_ns = 10000000,
+                                 .n_samples = 4,
+                                 .n_lost_ring = 9,
+                                 .waiting = true,
+                                 .has_clock = true };
+        Buffer first = {}, second = {};
+        RecordingDocument document;
+        StackTable table = {};
+        Modules modules = {};
+        const StackSample *sample;
+
+        fill(&table, &modules);
+        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &first), 0);
+        ck_assert_msg(read_back(buffer_span(&first), &document, complaint) == 0, "%s", complaint);
+        ck_assert_uint_eq(document.facts.n_lost_ring, 9);
+        ck_assert(document.facts.waiting && !document.facts.running && document.facts.has_clock);
+        ck_assert_uint_eq(document.table.n_samples, 3);
+        sample = &document.table.samples[0];
+        ck_assert_uint_eq(sample->long_ns, 50);
+        ck_assert_uint_eq(sample->short_ns, 10000000);
+        ck_assert_uint_eq(sample->n_short, 1);
+        ck_assert_uint_eq(sample->short_variance_us2, UINT64_C(10000) * 7000);
+        ck_assert_uint_eq(sample->max_ns, 3000000);
+        ck_assert_int_eq(memcmp(document.table.threads[0].comm, "wor\xffker", 8), 0);
+        ck_assert_int_eq(recording_document_write(&document.facts, &document.table,
+                                                  &document.modules, take_text, &second),
+                         0);
+        ck_assert(span_equal(buffer_span(&first), buffer_span(&second)));
+        recording_document_done(&document);
+        stack_table_done(&table);
+        modules_done(&modules);
+        buffer_done(&first);
+        buffer_done(&second);
+}
+END_TEST
+
+static const struct {
+        const char *text, *complaint;
+} malformed[] = {
+        { "{}", "the member \"recording\" is missing" },
+        { "{\"recording\":{\"formatVersion\":2}}", "newer than this program reads" },
+        { "{\"recording\":{},\"frames\":{\"columns\":[\"module\",\"offset\",\"name\"],"
+          "\"rows\":[[0,1,null]]}}",
+          "the number of a module is expected" },
+        { "{\"recording\":{},\"frames\":{\"columns\":[\"module\",\"name\"],\"rows\":[[null,\"a\"]]}"
+          "}",
+          "the offset is missing" },
+        { "{\"recording\":{},\"frames\":{\"columns\":[\"module\",\"offset\"],"
+          "\"rows\":[[null,1],[null,1]]}}",
+          "a frame is there twice" },
+        { "{\"recording\":{},\"frames\":{\"columns\":[\"offset\",\"module\"],"
+          "\"rows\":[[\"1\",null]]}}",
+          "the offset is missing" },
+        { "{\"recording\":{},\"frames\":{\"columns\":[\"offset\",\"module\"],"
+          "\"rows\":[[1,[]]]}}",
+          "a number, or a text, is expected" },
+        { "{\"recording\":{},\"stacks\":{\"columns\":[\"frames\"],\"rows\":[[0]]}}",
+          "a list of frames is expected" },
+        { "{\"recording\":{},\"stacks\":{\"columns\":[\"frames\"],\"rows\":[[[0]]]}}",
+          "the number of a frame is expected" },
+        { "{\"recording\":{},\"stacks\":{\"columns\":[\"frames\"],\"rows\":[[[]],[[]]]}}",
+          "a stack is there twice" },
+        { "{\"recording\":{},\"threads\":{\"columns\":[\"tid\",\"tgid\",\"start_boottime_ns\","
+          "\"comm\"],\"rows\":[[1,1,5,\"12345678901234567\"]]}}",
+          "a thread with numbers, start and names is expected" },
+        { "{\"recording\":{},\"samples\":{\"columns\":[\"thread\"],\"rows\":[[0]]}}",
+          "a cell is missing" },
+};
+
+START_TEST(malformed_documents) {
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        RecordingDocument document;
+
+        ck_assert_int_eq(read_back(span_of(malformed[_i].text), &document, complaint),
+                         JSON_E_MALFORMED);
+        ck_assert_msg(strstr(complaint, malformed[_i].complaint) != NULL, "%s", complaint);
+        recording_document_done(&document);
+}
+END_TEST
+
+START_TEST(cut_documents) {
+        char complaint[DOCUMENT_COMPLAINT_BYTES];
+        RecordingFacts facts = {};
+        RecordingDocument document;
+        Buffer text = {};
+        StackTable table = {};
+        Modules modules = {};
+
+        fill(&table, &modules);
+        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &text), 0);
+        for (size_t n = 0; n < text.n; n++) {
+                ck_assert_int_eq(read_back((Span){ text.bytes, n }, &document, complaint),
+                                 JSON_E_MALFORMED);
+                recording_document_done(&document);
+        }
+        stack_table_done(&table);
+        modules_done(&modules);
+        buffer_done(&text);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("recording-document");
+        TCase *tcase = tcase_create("recording-document");
+
+        tcase_add_test(tcase, what_is_written_is_read);
+        tcase_add_loop_test(tcase, malformed_documents, 0, ELEMENTSOF(malformed));
+        tcase_add_test(tcase, cut_documents);
+        suite_add_tcase(suite, tcase);
+        return check_main(suite);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * A recording of the running kernel: threads that wait and that compute in known functions, seen
+ * through the programs, the messages and the unwinder, in one process and its child.
+ */
+
+#include "check-main.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "kernel/bpf/clock-event.h"
+#include "kernel/bpf/task-program.h"
+#include "metric/record-place.h"
+#include "record/collector.h"
+#include "record/sampler.h"
+
+#define WINDOW_NS UINT64_C(1500000000)
+
+__attribute__((noinline)) static void sleep_in_a_known_function(void) {
+        const struct timespec short_while = { 0, 12000000 };
+
+        (void) nanosleep(&short_while, NULL);
+        __asm__ volatile("");
+}
+
+__attribute__((noinline)) static void compute_in_a_known_function(void) {
+        for (volatile int i = 0; i < 1000000; i++)
+                ;
+        __asm__ volatile("");
+}
+
+/* Processes of their own: the one that records is left out. */
+static pid_t start(void (*work)(void)) {
+        pid_t pid = fork();
+
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0)
+                for (;;)
+                        work();
+        return pid;
+}
+
+static void end(pid_t pid) {
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+
+/* The child: it unwinds, and its exit status says what it found. */
+
+static bool has_frame(const StackTable *table, uint32_t stack, const char *name) {
+        size_t begin = stack > 0 ? table->stacks[stack - 1] : 0;
+
+        for (size_t i = begin; i < table->stacks[stack]; i++)
+                if (strcmp(table->names.bytes + table->frames[table->numbers[i]].name, name) == 0)
+                        return true;
+        return false;
+}
+
+/* How much of the time of @tid in @place is in stacks that have @name; the sum in *ret_all. */
+static uint64_t time_of(const StackTable *table, pid_t tid, RecordPlace place, const char *name,
+                        uint64_t *ret_all) {
+        uint64_t found = 0;
+
+        *ret_all = 0;
+        for (size_t i = 0; i < table->n_samples; i++) {
+                const StackSample *sample = &table->samples[i];
+
+                if (table->threads[sample->key.thread].tid != (uint32_t) tid ||
+                    sample->key.place != place || sample->key.stack == STACK_NONE)
+                        continue;
+                *ret_all += sample->long_ns + sample->short_ns;
+                if (has_frame(table, sample->key.stack, name))
+                        found += sample->long_ns + sample->short_ns;
+        }
+        return found;
+}
+
+typedef struct Found {
+        uint64_t sleep_ns, in_sleep_ns, in_kernel_sleep_ns, run_ns, in_run_ns;
+        int failure;
+        pid_t sleeper, spinner; /* told by the parent */
+} Found;
+
+static Found *found; /* shared */
+
+static int unwind(int socket) {
+        static uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
+        Collector *collector;
+        RecordMessage message;
+        int r = collector_new(&collector);
+
+        while (r == 0) {
+                r = record_message_receive(socket, space, &message);
+                if (r < 0 || message.kind == RECORD_MESSAGE_END)
+                        break;
+                r = collector_take(collector, &message);
+        }
+        if (r == 0) {
+                const StackTable *table = collector_table(collector);
+
+                found->in_sleep_ns = time_of(table, found->sleeper, RECORD_PLACE_sleep,
+                                             "sleep_in_a_known_function", &found->sleep_ns);
+                found->in_kernel_sleep_ns = time_of(table, found->sleeper, RECORD_PLACE_sleep,
+                                                    "hrtimer_nanosleep", &found->sleep_ns);
+                found->in_run_ns = time_of(table, found->spinner, RECORD_PLACE_running,
+                                           "compute_in_a_known_function", &found->run_ns);
+        }
+        found->failure = r;
+        (void) collector_free(collector);
+        return r;
+}
+
+static TaskObjects objects;
+static char reason[TASK_PROGRAM_REASON_BYTES];
+
+static void switch_reasons_on(void) {
+        LedgerControl *control = mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE, MAP_SHARED,
+                                      objects.fds[TASK_OBJECT_CONTROL], 0);
+
+        ck_assert_ptr_ne(control, MAP_FAILED);
+        control->reasons.since_ns = clock_now_ns(CLOCK_MONOTONIC);
+        control->reasons.until_ns = control->reasons.since_ns + 60 * NSEC_PER_SEC;
+        control->reasons.epoch = control->reasons.since_ns;
+        (void) munmap(control, sizeof(*control));
+}
+
+START_TEST(known_functions) {
+        SamplerOptions options = {
+                .waiting = true,
+                .running = true,
+                .frames = true,
+                .stack_bytes = 4096,
+                .period_ns = 10000000,
+                .max_samples = 2000,
+        };
+        uint64_t begun_ns, cpu_ns, passed_ns;
+        struct timespec cpu;
+        RecordSummary summary;
+        clockid_t spinner_clock;
+        Sampler *sampler;
+        int clocks[64], pair[2], status, r;
+        pid_t child;
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0) {
+                (void) close(pair[0]);
+                _exit(unwind(pair[1]) == 0 ? 0 : 1);
+        }
+        (void) close(pair[1]);
+        found->sleeper = start(sleep_in_a_known_function);
+        found->spinner = start(compute_in_a_known_function);
+        ck_assert_int_eq(clock_getcpuclockid(found->spinner, &spinner_clock), 0);
+        options.unwinder = child;
+
+        switch_reasons_on();
+        options.socket = pair[0];
+        options.ring = objects.fds[TASK_OBJECT_SAMPLES];
+        options.control = objects.fds[TASK_OBJECT_CONTROL];
+        options.go_on = objects.fds[TASK_OBJECT_GO_ON];
+        ck_assert_int_eq(clock_events_open(objects.fds[TASK_OBJECT_CLOCK], clocks,
+                                           ELEMENTSOF(clocks), &options.n_clocks),
+                         0);
+        options.clocks = clocks;
+        options.rest = objects.fds[TASK_OBJECT_REST];
+        options.symbols = objects.fds[TASK_OBJECT_SYMBOLS];
+        ck_assert_int_eq(sampler_new(&options, &sampler), 0);
+        ck_assert_int_eq(sampler_start(sampler), 0);
+        ck_assert_int_eq(clock_gettime(spinner_clock, &cpu), 0);
+        cpu_ns = (uint64_t) cpu.tv_sec * NSEC_PER_SEC + (uint64_t) cpu.tv_nsec;
+        begun_ns = clock_now_ns(CLOCK_MONOTONIC);
+        do {
+                (void) usleep(20000);
+                r = sampler_pass(sampler, UINT64_MAX);
+                passed_ns = clock_now_ns(CLOCK_MONOTONIC) - begun_ns;
+        } while (r == 0 && passed_ns < WINDOW_NS);
+        ck_assert_int_eq(r, 0);
+        ck_assert_int_eq(clock_gettime(spinner_clock, &cpu), 0);
+        cpu_ns = (uint64_t) cpu.tv_sec * NSEC_PER_SEC + (uint64_t) cpu.tv_nsec - cpu_ns;
+        ck_assert_int_eq(sampler_stop(sampler), 0);
+        end(found->sleeper);
+        end(found->spinner);
+        sampler_summarize(sampler, &summary);
+        ck_assert_int_eq(record_message_send(pair[0], RECORD_MESSAGE_END, &summary, sizeof(summary),
+                                             NULL, 0, -1),
+                         0);
+        (void) sampler_free(sampler);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_int_eq(status, 0);
+        ck_assert_int_eq(found->failure, 0);
+        (void) close(pair[0]);
+
+        /* A process that is kept from its CPU cannot read them in time. */
+        if (check_skips(summary.control.n_lost_ring + summary.control.n_lost_pending > 0
+                                ? "samples were lost: this machine is too busy"
+                                : NULL))
+                return;
+        ck_assert_uint_eq(summary.control.n_lost_storage, 0);
+        /* It sleeps nearly all of the time, and each sleep is longer than the period. */
+        ck_assert_uint_gt(found->sleep_ns, passed_ns / 4);
+        ck_assert_uint_lt(found->sleep_ns, passed_ns + passed_ns / 20);
+        ck_assert_uint_gt(found->in_kernel_sleep_ns, found->sleep_ns / 10 * 9);
+        if (summary.sees_return)
+                ck_assert_uint_gt(found->in_sleep_ns, found->sleep_ns / 10 * 9);
+        /* The clock has ticks, and this machine may be busy: a fifth is more than both make. */
+        ck_assert_uint_gt(found->run_ns, cpu_ns - cpu_ns / 5);
+        ck_assert_uint_lt(found->run_ns, cpu_ns + cpu_ns / 5);
+        ck_assert_uint_gt(found->in_run_ns, found->run_ns / 10 * 9);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("sampler");
+        TCase *tcase = tcase_create("sampler");
+        const TaskProgramOptions options = { .waits = true };
+        int r;
+
+        found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                     0);
+        objects = TASK_OBJECTS_NONE;
+        r = HAS_BPF ? task_program_load(&options, &objects, reason) : TASK_PROGRAM_E_NOT_BUILT;
+        tcase_add_test(tcase, known_functions);
+        suite_add_tcase(suite, tcase);
+        r = check_main_unless(r == 0 && objects.fds[TASK_OBJECT_SAMPLES] >= 0 ? NULL
+                              : reason[0]                                     ? reason
+                                          : "programs could not be loaded",
+                              suite);
+        task_objects_done(&objects);
+        return r;
+}

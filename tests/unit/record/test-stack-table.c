@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include "record/stack-table.h"
+
+START_TEST(what_is_the_same_is_there_once) {
+        StackTable table = {};
+        uint32_t first, second, frames[2], stacks[3];
+
+        ck_assert_int_eq(stack_table_add_frame(&table, 1, 5, SPAN_LITERAL("name"), &first), 0);
+        ck_assert_int_eq(stack_table_add_frame(&table, 1, 5, SPAN_LITERAL("name"), &second), 0);
+        ck_assert_uint_eq(first, second);
+        ck_assert_int_eq(stack_table_add_frame(&table, 2, 5, SPAN_LITERAL("name"), &second), 0);
+        ck_assert_uint_ne(first, second);
+        frames[0] = first;
+        frames[1] = second;
+        ck_assert_int_eq(stack_table_add_stack(&table, frames, 2, &stacks[0]), 0);
+        ck_assert_int_eq(stack_table_add_stack(&table, frames, 1, &stacks[1]), 0);
+        ck_assert_int_eq(stack_table_add_stack(&table, frames, 2, &stacks[2]), 0);
+        ck_assert_uint_eq(stacks[0], stacks[2]);
+        ck_assert_uint_ne(stacks[0], stacks[1]);
+        ck_assert_uint_eq(table.n_stacks, 2);
+        ck_assert_int_eq(stack_table_add_stack(&table, NULL, 0, &stacks[0]), 0);
+        ck_assert_int_eq(stack_table_add_stack(&table, frames, 0, &stacks[1]), 0);
+        ck_assert_uint_eq(stacks[0], stacks[1]);
+        stack_table_done(&table);
+}
+END_TEST
+
+/* The last thread that has a tid has the name that it had last. */
+START_TEST(threads_keep_their_last_name) {
+        StackThread thread = { .start_boottime_ns = 1, .tid = 2, .tgid = 3, .comm = "first" };
+        StackTable table = {};
+        uint32_t first, second, other;
+
+        ck_assert_int_eq(stack_table_add_thread(&table, &thread, &first), 0);
+        memcpy(thread.comm, "second", 7);
+        ck_assert_int_eq(stack_table_add_thread(&table, &thread, &second), 0);
+        ck_assert_uint_eq(first, second);
+        ck_assert_str_eq(table.threads[first].comm, "second");
+        thread.start_boottime_ns = 9; /* another one with that number */
+        ck_assert_int_eq(stack_table_add_thread(&table, &thread, &other), 0);
+        ck_assert_uint_ne(first, other);
+        stack_table_done(&table);
+}
+END_TEST
+
+/* Past the ceiling the time of samples stays, and what is known already is still found. */
+START_TEST(there_is_a_ceiling) {
+        StackSampleKey key = { .place = 1 };
+        StackTable table = {};
+        uint32_t frames[2], number;
+
+        for (uint32_t i = 0; i < 1024; i++)
+                ck_assert_int_eq(stack_table_add_frame(&table, 1, i, (Span){}, &number), 0);
+        for (uint32_t i = 0; i < STACK_TABLE_MAX_STACKS; i++) {
+                frames[0] = i / 1024;
+                frames[1] = i % 1024;
+                ck_assert_int_eq(stack_table_add_stack(&table, frames, 2, &number), 0);
+                ck_assert_uint_eq(number, i);
+        }
+        ck_assert_uint_eq(table.n_overflow, 0);
+        for (unsigned i = 0; i < 3; i++) {
+                ck_assert_int_eq(stack_table_add_stack(&table, frames, 1, &key.stack), 0);
+                ck_assert_uint_eq(key.stack, STACK_NONE);
+                ck_assert_int_eq(stack_table_add_sample(&table, &key, 5, 5), 0);
+        }
+        ck_assert_uint_eq(table.n_overflow, 3);
+        ck_assert_uint_eq(table.n_samples, 1);
+        ck_assert_uint_eq(table.samples[0].long_ns, 15);
+        ck_assert_int_eq(stack_table_add_stack(&table, frames, 2, &number), 0);
+        ck_assert_uint_eq(number, STACK_TABLE_MAX_STACKS - 1);
+        ck_assert_uint_eq(table.n_stacks, STACK_TABLE_MAX_STACKS);
+        stack_table_done(&table);
+}
+END_TEST
+
+START_TEST(samples_are_added_by_their_weights) {
+        const StackSampleKey key = { .thread = 1, .stack = 2, .place = 3 };
+        StackTable table = {};
+        const StackSample *sample;
+
+        ck_assert_int_eq(stack_table_add_sample(&table, &key, 20000, 20000), 0); /* of the period */
+        ck_assert_int_eq(stack_table_add_sample(&table, &key, 4000, 10000), 0);
+        ck_assert_int_eq(stack_table_add_sample(&table, &key, 0, 10000), 0);
+        sample = &table.samples[0];
+        ck_assert_uint_eq(table.n_samples, 1);
+        ck_assert(sample->long_ns == 20000 && sample->n_long == 1);
+        ck_assert(sample->short_ns == 20000 && sample->n_short == 2);
+        ck_assert_uint_eq(sample->short_variance_us2, 10 * 6 + 10 * 10);
+        ck_assert_uint_eq(sample->max_ns, 20000);
+        stack_table_done(&table);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("stack-table");
+        TCase *tcase = tcase_create("stack-table");
+
+        tcase_add_test(tcase, what_is_the_same_is_there_once);
+        tcase_add_test(tcase, threads_keep_their_last_name);
+        tcase_add_test(tcase, there_is_a_ceiling);
+        tcase_add_test(tcase, samples_are_added_by_their_weights);
+        suite_add_tcase(suite, tcase);
+        return check_main(suite);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include "analysis/stack/stack-view.h"
+
+#define PERIOD_NS 10000000u
+
+static RecordingDocument recording;
+static StackView view;
+static uint32_t thread, stacks[3];
+
+static ThreadSample sample_of(uint32_t tid, uint64_t start_ticks, uint64_t lock_ns,
+                              uint64_t running_ns) {
+        ThreadSample sample;
+
+        thread_sample_clear(&sample);
+        sample.tid = (pid_t) tid;
+        sample.tgid = 1;
+        sample.start_ticks = start_ticks;
+        sample.pcomm = SPAN_LITERAL("app");
+        sample.comm = SPAN_LITERAL("worker");
+        thread_sample_put(&sample, METRIC_lock_wait_ns, lock_ns);
+        thread_sample_put(&sample, METRIC_run_time_ns, running_ns);
+        return sample;
+}
+
+static void set_up(void) {
+        const StackThread told = { .start_boottime_ns = 50 * 10000000ull + 3,
+                                   .tid = 7,
+                                   .tgid = 1,
+                                   .comm = "worker",
+                                   .process = "app" };
+        uint32_t frame;
+
+        recording = (RecordingDocument){};
+        view = (StackView){};
+        for (unsigned i = 0; i < 3; i++) {
+                const char name[] = { (char) ('a' + i), '\0' };
+
+                ck_assert_int_eq(stack_table_add_frame(&recording.table, STACK_KERNEL, 0,
+                                                       span_of(name), &frame),
+                                 0);
+                ck_assert_int_eq(stack_table_add_stack(&recording.table, &frame, 1, &stacks[i]), 0);
+        }
+        ck_assert_int_eq(stack_table_add_thread(&recording.table, &told, &thread), 0);
+}
+
+static void tear_down(void) {
+        recording_document_done(&recording);
+        stack_view_done(&view);
+}
+
+static void add(RecordPlace place, uint32_t stack, uint64_t ns, uint64_t weight_ns, unsigned n) {
+        const StackSampleKey key = { .thread = thread, .stack = stack, .place = place };
+
+        while (n-- > 0)
+                ck_assert_int_eq(stack_table_add_sample(&recording.table, &key, ns, weight_ns), 0);
+}
+
+static void observe(uint64_t lock_ns, uint64_t running_ns) {
+        ThreadSample begin = sample_of(7, 50, 1000, 2000);
+        ThreadSample end = sample_of(7, 50, 1000 + lock_ns, 2000 + running_ns);
+
+        ck_assert_int_eq(stack_view_add_begin(&view, &begin), 0);
+        ck_assert_int_eq(stack_view_add_end(&view, &end), 0);
+        ck_assert_int_eq(stack_view_divide(&view, &recording, 100), 0);
+}
+
+static const StackRow *find(RecordPlace place, uint32_t stack) {
+        for (size_t i = 0; i < view.n_rows; i++)
+                if (view.rows[i].place == place && view.rows[i].stack == stack)
+                        return &view.rows[i];
+        return NULL;
+}
+
+/* What was taken whatever happened keeps its time; the others divide what is left. */
+START_TEST(two_strata) {
+        add(RECORD_PLACE_lock, stacks[0], 50000000, 50000000, 1);
+        add(RECORD_PLACE_lock, stacks[1], 1000000, PERIOD_NS, 3);
+        add(RECORD_PLACE_lock, stacks[2], 1000000, PERIOD_NS, 1);
+        observe(90000001, 0);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[0])->ns, 50000000);
+        ck_assert(find(RECORD_PLACE_lock, stacks[0])->is_exact);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[1])->ns, 30000000);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[2])->ns, 10000001);
+        ck_assert(find(RECORD_PLACE_lock, stacks[2])->variance_ns2 > 0);
+        ck_assert_uint_eq(view.place_ns[RECORD_PLACE_lock], 90000001);
+        ck_assert_uint_eq(view.rows[0].stack, stacks[0]);
+        ck_assert_str_eq(stack_view_label(&view, view.rows[0].process), "app");
+        ck_assert_str_eq(stack_view_label(&view, view.rows[0].comm), "worker");
+}
+END_TEST
+
+/* Time without a sample is there all the same. */
+START_TEST(unsampled) {
+        add(RECORD_PLACE_lock, stacks[0], 50000000, 50000000, 1);
+        observe(50000400, 300);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[0])->ns, 50000000);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, STACK_UNSAMPLED)->ns, 400);
+        ck_assert_uint_eq(find(RECORD_PLACE_running, STACK_UNSAMPLED)->ns, 300);
+        ck_assert_uint_eq(view.n_rows, 3);
+}
+END_TEST
+
+/* The programs read their clock apart from the kernel's account, which is right. */
+START_TEST(longer_than_exact) {
+        add(RECORD_PLACE_lock, stacks[0], 30000001, 30000001, 1);
+        add(RECORD_PLACE_lock, stacks[1], 20000002, 20000002, 1);
+        observe(50000000, 0);
+        ck_assert_uint_eq(view.place_ns[RECORD_PLACE_lock], 50000000);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[0])->ns +
+                                  find(RECORD_PLACE_lock, stacks[1])->ns,
+                          50000000);
+}
+END_TEST
+
+/* A thread is observed for longer than it is sampled: that time has a word of its own. */
+START_TEST(outside) {
+        recording.facts.start_boottime_ns = 1000;
+        recording.facts.end_boottime_ns = 1000 + 60000000;
+        add(RECORD_PLACE_lock, stacks[0], 50000000, 50000000, 1);
+        observe(65000000, 1000);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[0])->ns, 50000000);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, STACK_OUTSIDE)->ns, 5001000);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, STACK_UNSAMPLED)->ns, 9999000);
+        ck_assert_uint_eq(find(RECORD_PLACE_running, STACK_UNSAMPLED)->ns, 1000);
+        ck_assert_uint_eq(view.place_ns[RECORD_PLACE_lock], 65000000);
+}
+END_TEST
+
+/* Of a thread that had ended samples are all there is. */
+START_TEST(ended) {
+        ThreadSample begin = sample_of(7, 50, 1000, 2000);
+
+        add(RECORD_PLACE_lock, stacks[0], 1000000, PERIOD_NS, 2);
+        ck_assert_int_eq(stack_view_add_begin(&view, &begin), 0);
+        ck_assert_int_eq(stack_view_divide(&view, &recording, 100), 0);
+        ck_assert_uint_eq(view.n_rows, 1);
+        ck_assert_uint_eq(view.rows[0].ns, 2 * PERIOD_NS);
+        ck_assert(!view.rows[0].is_exact);
+}
+END_TEST
+
+/* Another life of the same number is another thread. */
+START_TEST(other_life) {
+        ThreadSample end = sample_of(7, 60, 5000, 0);
+
+        add(RECORD_PLACE_lock, stacks[0], 1000000, PERIOD_NS, 1);
+        ck_assert_int_eq(stack_view_add_end(&view, &end), 0);
+        ck_assert_int_eq(stack_view_divide(&view, &recording, 100), 0);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[0])->ns, PERIOD_NS);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, STACK_UNSAMPLED)->ns, 5000);
+}
+END_TEST
+
+/* Whatever the samples are, the rows of a thread add up to its time. */
+START_TEST(adds_up) {
+        unsigned seed = (unsigned) _i + 1;
+        uint64_t exact = (uint64_t) rand_r(&seed) << (_i % 12);
+
+        for (int i = rand_r(&seed) % 40; i > 0; i--) {
+                uint64_t ns = (uint64_t) rand_r(&seed) % (3 * PERIOD_NS);
+
+                add(RECORD_PLACE_lock, stacks[rand_r(&seed) % 3], ns,
+                    ns < PERIOD_NS ? PERIOD_NS : ns, 1);
+        }
+        observe(exact, 0);
+        ck_assert_uint_eq(view.place_ns[RECORD_PLACE_lock], exact);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("stack-view");
+        TCase *tcase = tcase_create("stack-view");
+
+        tcase_add_checked_fixture(tcase, set_up, tear_down);
+        tcase_add_test(tcase, two_strata);
+        tcase_add_test(tcase, unsampled);
+        tcase_add_test(tcase, longer_than_exact);
+        tcase_add_test(tcase, outside);
+        tcase_add_test(tcase, ended);
+        tcase_add_test(tcase, other_life);
+        tcase_add_loop_test(tcase, adds_up, 0, 200);
+        suite_add_tcase(suite, tcase);
+        return check_main(suite);
+}

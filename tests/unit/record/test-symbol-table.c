@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-main.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include "record/module.h"
+#include "record/symbol-table.h"
+
+static const char *name_at(const SymbolTable *table, uint64_t address) {
+        const Symbol *symbol = symbol_table_find(table, address);
+
+        return symbol ? symbol_table_text(table, symbol->name) : NULL;
+}
+
+START_TEST(kernel) {
+        static const char text[] = "ffffffff81000100 T second\n"
+                                   "ffffffff81000000 t first\n"
+                                   "ffffffff81000080 D some_data\n"
+                                   "0000000000000000 T hidden\n"
+                                   "nonsense\n"
+                                   "ffffffffc0000000 t in_module\t[some_module]\n"
+                                   "ffffffffc0000100 t cut_off";
+        SymbolTable table = {};
+
+        ck_assert_int_eq(symbol_table_add_kernel(&table, SPAN_LITERAL(text)), 0);
+        symbol_table_sort(&table);
+        ck_assert_uint_eq(table.n, 3);
+        ck_assert_ptr_null(name_at(&table, 0xffffffff80ffffff));
+        ck_assert_str_eq(name_at(&table, 0xffffffff81000000), "first");
+        ck_assert_str_eq(name_at(&table, 0xffffffff810000ff), "first");
+        ck_assert_str_eq(name_at(&table, 0xffffffff81000100), "second");
+        ck_assert_str_eq(name_at(&table, 0xffffffffc0000042), "in_module");
+        ck_assert_str_eq(
+                symbol_table_text(&table, symbol_table_find(&table, 0xffffffffc0000042)->group),
+                "[some_module]");
+        ck_assert_uint_eq(symbol_table_find(&table, 0xffffffff81000000)->group, 0);
+        symbol_table_done(&table);
+}
+END_TEST
+
+START_TEST(hidden_kernel) {
+        SymbolTable table = {};
+
+        ck_assert_int_eq(
+                symbol_table_add_kernel(
+                        &table, SPAN_LITERAL("0000000000000000 T a\n0000000000000000 T b\n")),
+                0);
+        symbol_table_sort(&table);
+        ck_assert_ptr_null(symbol_table_find(&table, 0));
+        ck_assert_ptr_null(symbol_table_find(&table, UINT64_MAX));
+        symbol_table_done(&table);
+}
+END_TEST
+
+/* Where the linker put it tells what the address in the file is. */
+extern const char __executable_start[];
+extern const char __ehdr_start[];
+
+START_TEST(own_program) {
+        Modules modules = {};
+        const Symbol *symbol;
+        size_t number;
+        Module *module;
+
+        (void) elf_version(EV_CURRENT);
+        ck_assert_int_eq(modules_add(&modules, 1, 2, SPAN_LITERAL("/some/path"),
+                                     open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &number),
+                         0);
+        ck_assert_uint_eq(modules_find(&modules, 1, 2, SPAN_LITERAL("/some/path")), number);
+        ck_assert_uint_eq(modules_find(&modules, 1, 3, SPAN_LITERAL("/some/path")), SIZE_MAX);
+        module = modules.all[number];
+        ck_assert_ptr_nonnull(module->elf);
+        ck_assert_int_eq(
+                module_find_symbol(
+                        module,
+                        (uint64_t) ((uintptr_t) symbol_table_find - (uintptr_t) __ehdr_start) + 1,
+                        &symbol),
+                0);
+        ck_assert_ptr_nonnull(symbol);
+        ck_assert_str_eq(symbol_table_text(&module->symbols, symbol->name), "symbol_table_find");
+        modules_done(&modules);
+}
+END_TEST
+
+/* Neither a file that is none nor one that could not be opened has symbols. */
+START_TEST(no_program) {
+        Modules modules = {};
+        const Symbol *symbol;
+        size_t number;
+
+        (void) elf_version(EV_CURRENT);
+        ck_assert_int_eq(modules_add(&modules, 1, 2, SPAN_LITERAL("text"),
+                                     open("/proc/self/status", O_RDONLY | O_CLOEXEC), &number),
+                         0);
+        ck_assert_int_eq(module_find_symbol(modules.all[number], 4096, &symbol), 0);
+        ck_assert_ptr_null(symbol);
+        ck_assert_int_eq(modules_add(&modules, 1, 3, SPAN_LITERAL("gone"), -EBADF, &number), 0);
+        ck_assert_int_eq(module_find_symbol(modules.all[number], 4096, &symbol), 0);
+        ck_assert_ptr_null(symbol);
+        ck_assert_str_eq(modules.all[number]->build_id, "");
+        modules_done(&modules);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("symbol-table");
+        TCase *tcase = tcase_create("symbol-table");
+
+        tcase_add_test(tcase, kernel);
+        tcase_add_test(tcase, hidden_kernel);
+        tcase_add_test(tcase, own_program);
+        tcase_add_test(tcase, no_program);
+        suite_add_tcase(suite, tcase);
+        return check_main(suite);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * A recording is four jobs of one call, beside captures of others: a capture, samples, a capture,
+ * and what makes them one file; then it is published as a capture is.
+ */
+
+#include "service-fixture.h"
+#include "service/method/loading.h"
+
+#define RECORD(parameters) CALL_MORE("Record", parameters)
+#define END CALL("EndRecording", "{}")
+
+static void put(const char *name) {
+        int fd = dup(2);
+
+        ck_assert_int_eq(fd_store_put(bench.fd_store, name, fd), FD_STORE_OK);
+        fd_close(fd);
+}
+
+/* With programs that an earlier process loaded; @what: how the job that records behaves. */
+static void start(const char *what) {
+        static const char *const objects[] = { "tasks", "samples", "control", "goon", "rest" };
+        ManagerSettings settings;
+
+        ck_assert_int_eq(setenv("FAKE_RECORD", what, 1), 0);
+        setup();
+        settings = bench.manager->settings;
+        settings.backend = BACKEND_CHOICE_AUTO;
+        settings.commands = COMMAND_LINES_NO;
+        service_configure(bench.manager, &settings);
+        for (size_t i = 0; i < ELEMENTSOF(objects); i++)
+                put(objects[i]);
+        service_load_programs(bench.manager);
+}
+
+/* Replies up to one that has @part; "" when the last one came before. */
+static const char *await(FrameStream *stream, const char *part) {
+        const char *text;
+
+        for (;;) {
+                text = bench_receive(&bench, stream);
+                if (strstr(text, part))
+                        return text;
+                if (!strstr(text, "\"continues\":true"))
+                        ck_abort_msg("no %s before %s", part, text);
+        }
+}
+
+static void spin(unsigned n) {
+        for (unsigned i = 0; i < n; i++)
+                ck_assert_int_ge(sd_event_run(bench.event, 20000), 0);
+}
+
+START_TEST(its_jobs_follow_each_other) {
+        const char *answer;
+
+        start("");
+        bench_send(caller, RECORD("{\"tag\":\"r\",\"forNs\":50000000,\"stackBytes\":0}"), NULL, 0);
+        ck_assert_has(await(caller, "\"phase\""), "\"threads\"");
+        answer = await(caller, "\"recording\"");
+        /* What it was told: 50 ms, no stacks of user mode, of both kinds, the clock's period. */
+        ck_assert_has(answer, "50000000 10000000 0 1 1 1");
+        (void) await(caller, "\"threads\"");
+        answer = await(caller, "\"snapshot\"");
+        ck_assert_has(answer, "{\"name\":\"r\"}");
+        ck_assert_has(answer, "\"sources\":");
+        ck_assert_has_not(answer, "continues");
+        ck_assert_ptr_null(bench.manager->recording);
+        bench_await(&bench, 0, 0);
+        /* And again: nothing of the first is in the way. */
+        bench_send(caller, RECORD("{\"forNs\":1000000,\"onCpu\":false,\"periodNs\":200000}"), NULL,
+                   0);
+        ck_assert_has(await(caller, "\"recording\""), "1000000 200000 16384 1 0 1");
+        (void) await(caller, "\"snapshot\"");
+        teardown();
+}
+END_TEST
+
+START_TEST(the_job_that_unwinds_gets_the_socket) {
+        start("unwind");
+        bench_send(caller, RECORD("{\"forNs\":50000000}"), NULL, 0);
+        /* The one answers the other. */
+        ck_assert_has(await(caller, "\"recording\""), "[ping]");
+        (void) await(caller, "\"snapshot\"");
+        while (bench_n_children(&bench) > 0)
+                spin(1);
+        teardown();
+}
+END_TEST
+
+START_TEST(it_can_be_ended_from_anywhere) {
+        FrameStream *second;
+
+        start("");
+        second = bench_connect(&bench);
+        ck_assert_has(bench_call(&bench, second, END), "nobody records this host");
+        bench_send(caller, RECORD("{\"tag\":\"r\"}"), NULL, 0);
+        (void) await(caller, "\"recording\"");
+        ck_assert_has(bench_call(&bench, second, END), "{}");
+        ck_assert_has(await(caller, "\"snapshot\""), "{\"name\":\"r\"}");
+        ck_assert_has(bench_call(&bench, second, END), "nobody records this host");
+        frame_stream_free(second);
+        teardown();
+}
+END_TEST
+
+/* Before its samples have begun: then it records for no time. */
+START_TEST(it_can_be_ended_before_it_begins) {
+        FrameStream *second;
+
+        start("");
+        second = bench_connect(&bench);
+        bench_send(caller, RECORD("{\"tag\":\"r\"}"), NULL, 0);
+        (void) bench_receive(&bench, caller);
+        ck_assert_has(bench_call(&bench, second, END), "{}");
+        ck_assert_has(await(caller, "\"recording\""), "\"0 10000000");
+        (void) await(caller, "\"snapshot\"");
+        frame_stream_free(second);
+        teardown();
+}
+END_TEST
+
+START_TEST(one_records_at_a_time) {
+        FrameStream *second;
+
+        start("");
+        second = bench_connect(&bench);
+        bench_send(caller, RECORD("{\"tag\":\"r\"}"), NULL, 0);
+        (void) await(caller, "\"recording\"");
+        bench_send(second, RECORD("{\"tag\":\"s\"}"), NULL, 0);
+        {
+                const char *answer = bench_receive(&bench, second);
+
+                ck_assert_has(answer, "io.ctprof.Profiler.Busy");
+                ck_assert_has(answer, "is recording this host, until ");
+        }
+        /* Captures go on beside it. */
+        ck_assert_has(bench_call(&bench, second, CALL("Capture", "{\"tag\":\"x\"}")), "\"given\"");
+        ck_assert_ptr_nonnull(bench.manager->recording);
+        ck_assert_has(bench_call(&bench, second, END), "{}");
+        (void) await(caller, "\"snapshot\"");
+        frame_stream_free(second);
+        teardown();
+}
+END_TEST
+
+/* One without a name is of no use to anybody else. */
+START_TEST(a_caller_that_hangs_up_cancels_it) {
+        FrameStream *second;
+
+        start("");
+        bench_send(caller, RECORD("{}"), NULL, 0);
+        (void) await(caller, "\"recording\"");
+        caller = frame_stream_free(caller);
+        while (bench.manager->recording || bench_n_children(&bench) > 0)
+                spin(1);
+        second = bench_connect(&bench);
+        ck_assert_has(bench_call(&bench, second, END), "nobody records this host");
+        /* The next one begins. */
+        bench_send(second, RECORD("{\"forNs\":1000000}"), NULL, 0);
+        (void) await(second, "\"snapshot\"");
+        frame_stream_free(second);
+        teardown();
+}
+END_TEST
+
+static const struct {
+        const char *what; /* of the job that records */
+        const char *call, *error;
+} failures[] = {
+        { "die", "{}", "The record job ended with status 7" },
+        { "denied", "{}", "PermissionDenied" },
+        { "", "{\"tag\":\"die\"}", "The capture job ended with status 7" },
+        { "", "{\"tag\":\"die-late\"}", "The spool job ended with status 7" },
+};
+
+START_TEST(a_job_that_fails_ends_it) {
+        FrameStream *second;
+        char text[256];
+
+        start(failures[_i].what);
+        second = bench_connect(&bench);
+        (void) snprintf(text, sizeof(text),
+                        "{\"method\":\"" PROFILER_INTERFACE
+                        ".Record\",\"parameters\":%s,\"more\":true}",
+                        failures[_i].call);
+        bench_send(caller, text, NULL, 0);
+        if (failures[_i].what[0] == '\0' && strstr(failures[_i].call, "late")) {
+                (void) await(caller, "\"recording\"");
+                (void) bench_call(&bench, second, END);
+        }
+        ck_assert_has(await(caller, "\"error\""), failures[_i].error);
+        while (bench_n_children(&bench) > 0)
+                spin(1);
+        ck_assert_ptr_null(bench.manager->recording);
+        frame_stream_free(second);
+        teardown();
+}
+END_TEST
+
+static const struct {
+        const char *parameters, *part;
+} refused[] = {
+        { "{\"replace\":true}", "Only a named recording can replace another." },
+        { "{\"tag\":\"a/b\"}", "InvalidName" },
+        { "{\"periodNs\":99999}", "It is from 100 microseconds to 1 second." },
+        { "{\"periodNs\":1000000001}", "It is from 100 microseconds to 1 second." },
+        { "{\"stackBytes\":16385}", "At most 16384 bytes of a stack are copied." },
+        { "{\"onCpu\":false,\"offCpu\":false}", "Then nothing would be recorded." },
+        { "{\"forNs\":-1}", "\"forNs\"" },
+        { "{\"kernelStacks\":1}", "\"kernelStacks\"" },
+        { "{\"what\":1}", "\"what\"" },
+};
+
+START_TEST(parameters_of_no_sense_are_refused) {
+        start("");
+        for (size_t i = 0; i < ELEMENTSOF(refused); i++) {
+                char text[256];
+
+                (void) snprintf(text, sizeof(text),
+                                "{\"method\":\"" PROFILER_INTERFACE
+                                ".Record\",\"parameters\":%s,\"more\":true}",
+                                refused[i].parameters);
+                ck_assert_has(call(text), refused[i].part);
+                ck_assert_ptr_null(bench.manager->recording);
+        }
+        ck_assert_has(call(CALL("Record", "{}")), "ExpectedMore");
+        teardown();
+}
+END_TEST
+
+/* Without programs there is nothing to record with, and whoever asks is told why. */
+START_TEST(it_takes_programs) {
+        setup();
+        service_load_programs(bench.manager);
+        bench_send(caller, RECORD("{}"), NULL, 0);
+        ck_assert_has(await(caller, "\"error\""), "because it was started with Backend=procfs");
+        ck_assert_ptr_null(bench.manager->recording);
+        teardown();
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("recording");
+        TCase *tcase = tcase_create("recording");
+
+        tcase_add_test(tcase, its_jobs_follow_each_other);
+        tcase_add_test(tcase, the_job_that_unwinds_gets_the_socket);
+        tcase_add_test(tcase, it_can_be_ended_from_anywhere);
+        tcase_add_test(tcase, it_can_be_ended_before_it_begins);
+        tcase_add_test(tcase, one_records_at_a_time);
+        tcase_add_test(tcase, a_caller_that_hangs_up_cancels_it);
+        tcase_add_loop_test(tcase, a_job_that_fails_ends_it, 0, ELEMENTSOF(failures));
+        tcase_add_test(tcase, parameters_of_no_sense_are_refused);
+        tcase_add_test(tcase, it_takes_programs);
+        suite_add_tcase(suite, tcase);
+        return check_main_unless(check_lacks_shared_tables(), suite);
+}

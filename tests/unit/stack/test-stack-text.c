@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "stack/stack-text.h"
+
+#include <check.h>
+#include <locale.h>
+#include <string.h>
+
+#include "check-main.h"
+#include "stacks.h"
+
+#define LOCK "\"start_thread\",\"work\",\"flush\",\"pthread_mutex_lock\",\"__lll_lock_wait\""
+
+static const struct {
+        const char *place, *frames, *leaves;
+} leaf_rows[] = {
+        /* who waits says more than how */
+        { "lock", LOCK "," KERNEL("futex_wait"), "pthread_mutex_lock \u2190 flush \u2190 work" },
+        { "run_queue", "\"main\",\"spin\",\"asm_sysvec_apic_timer_interrupt\",\"schedule\"",
+          "spin \u2190 main" },
+        /* what the kernel does, and for whom */
+        { "running", "\"main\",\"save\",\"write\"," KERNEL("ext4_file_write_iter"),
+          "ext4_file_write_iter \u2190 write \u2190 save" },
+        { "storage", "\"a\",\"b\",\"c\"," KERNEL("folio_wait_bit"), "c \u2190 b \u2190 a" },
+        { "running", "\"main\",\"f\",\"g\",\"h\"", "h \u2190 g \u2190 f" },
+        /* functions of a program may have the kernel's names */
+        { "running", "\"main\",\"schedule_jobs\"", "schedule_jobs \u2190 main" },
+        /* threads of the kernel */
+        { "idle", "\"ret_from_fork_asm\",\"ret_from_fork\",\"kthread\",\"a\",\"b\",\"schedule\"",
+          "b \u2190 a" },
+        /* better than nothing */
+        { "sleep", "\"_start\"," KERNEL("futex_wait"), "_start" },
+        { "idle", "\"ret_from_fork\",\"schedule\"", "schedule" },
+        { "running", "\"[too short to be sampled]\"", "[too short to be sampled]" },
+        { "running", "", "-" },
+        { "running", "\"a\\u001b[2J\"", "a\\x1b[2J" },
+};
+
+START_TEST(three_functions_tell_what_a_stack_is_about) {
+        _cleanup_(buffer_done) Buffer json = {}, cell = {};
+        StackStore store = {};
+        const char *text;
+
+        buffer_append_format(&json, "[" STACK("p", "%s", "1", "%s") "]", leaf_rows[_i].place,
+                             leaf_rows[_i].frames);
+        ck_assert_int_eq(buffer_terminate(&json, &text), 0);
+        fill(&store, text);
+        ck_assert_int_eq(stack_append_leaves(&cell, &store, &store.rows[0]), 0);
+        ck_assert_int_eq(buffer_terminate(&cell, &text), 0);
+        ck_assert_str_eq(text, leaf_rows[_i].leaves);
+        stack_store_done(&store);
+}
+END_TEST
+
+#define FIRST                                                                                   \
+        "{\"recording\":{\"samples\":700,\"lostRing\":2,\"lostBusy\":1},\"places\":{\"sleep\":" \
+        "800000000000,\"poll\":12000000000,\"child\":0,\"lock\":6000000000,\"running\":"        \
+        "2000000000}}"
+// clang-format off
+#define STACKS                                                                                     \
+        "[" STACK_OF("app", "worker", "lock", "6000000000", "0", "true",                           \
+                     LOCK "," KERNEL("futex_wait")) ","                                            \
+        STACK_OF("app", "app", "running", "1500000000", "30000000", "false",                       \
+                 "\"start_thread\",\"work\",\"compute\"") ","                                      \
+        STACK_OF("db", "db", "running", "500000000", "40000000", "false", "\"main\"") "]"
+// clang-format on
+
+static const struct {
+        bool has_rest, is_chatty;
+        uint64_t n_hidden;
+        size_t columns; /* 0: a pipe */
+        const char *text;
+} list_rows[] = {
+        { false, true, 12, 80,
+          "stacks\n"
+          "PROCESS    PLACE    TIME SHARE STACK\n"
+          "app/worker lock    6.00s  75 % pthread_mutex_lock \u2190 flush \u2190 work\n"
+          "app        running 1.50s  19 % compute \u2190 work\n"
+          "db         running 500ms   6 % main\n"
+          "waiting for work: 13min 32s in sleep, poll\n"
+          "3 samples were lost, and 700 were taken\n"
+          "12 more stacks (--stacks)\n" },
+        { false, false, 1, 50,
+          "stacks\n"
+          "PROCESS    PLACE    TIME SHARE STACK\n"
+          "app/worker lock    6.00s  75 % pthread_mutex_lock \u2026\n"
+          "app        running 1.50s  19 % compute \u2190 work\n"
+          "db         running 500ms   6 % main\n"
+          "waiting for work: 13min 32s in sleep, poll\n"
+          "3 samples were lost, and 700 were taken\n" },
+        { true, true, 1, 0,
+          "stacks\n"
+          "PROCESS    PLACE    TIME SHARE STACK\n"
+          "app/worker lock    6.00s   1 % pthread_mutex_lock \u2190 flush \u2190 work\n"
+          "app        running 1.50s  <1 % compute \u2190 work\n"
+          "db         running 500ms  <1 % main\n"
+          "3 samples were lost, and 700 were taken\n"
+          "1 more stack (--stacks)\n" },
+};
+
+START_TEST(the_heaviest_are_a_line_each) {
+        const Terminal terminal = { .out = list_rows[_i].columns > 0,
+                                    .columns = list_rows[_i].columns };
+        StackText text = { .terminal = &terminal,
+                           .first = parsed(FIRST),
+                           .n_hidden = list_rows[_i].n_hidden,
+                           .has_rest = list_rows[_i].has_rest,
+                           .is_chatty = list_rows[_i].is_chatty };
+        StackStore store = {};
+        Written written;
+
+        fill(&store, STACKS);
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, list_rows[_i].text);
+        free(written.text);
+        (void) json_object_put(text.first);
+        stack_store_done(&store);
+}
+END_TEST
+
+static const char trees[] = "stacks\n"
+                            " TIME ERROR SHARE STACK\n"
+                            "7.50s \u00b130ms  94 % app\n"
+                            "7.50s \u00b130ms  94 %   start_thread\n"
+                            "                    work\n"
+                            "6.00s        75 %     flush\n"
+                            "                      pthread_mutex_lock\n"
+                            "                      __lll_lock_wait\n"
+                            "                      [lock]\n"
+                            "1.50s \u00b130ms  19 %     compute\n"
+                            "                      [running]\n"
+                            "500ms \u00b140ms   6 % db\n"
+                            "500ms \u00b140ms   6 %   main\n"
+                            "                    [running]\n"
+                            "waiting for work: 13min 32s in sleep, poll (--all-rows)\n"
+                            "3 samples were lost, and 700 were taken\n"
+                            "2 more stacks (--limit 0)\n";
+
+// clang-format off
+static const char mixed[] =
+        "[" STACK_OF("db", "db", "running", "500000000", "40000000", "false", "\"main\"") ","
+        STACK_OF("app", "app", "running", "1500000000", "30000000", "false",
+                 "\"start_thread\",\"work\",\"compute\"") ","
+        STACK_OF("app", "one", "lock", "2000000000", "0", "true", LOCK) ","
+        STACK_OF("app", "two", "lock", "4000000000", "0", "true", LOCK) "]";
+// clang-format on
+
+START_TEST(a_tree_divides_where_stacks_do) {
+        static const Terminal terminal = { .out = true, .columns = 80 };
+        StackText text = {
+                .terminal = &terminal, .first = parsed(FIRST), .n_hidden = 2, .is_chatty = true
+        };
+        StackStore store = {};
+        Written written;
+
+        /* They come in any order, and two threads in one function are one branch. */
+        fill(&store, mixed);
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_trees(&text, &store), 0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, trees);
+        free(written.text);
+        (void) json_object_put(text.first);
+        stack_store_done(&store);
+}
+END_TEST
+
+START_TEST(exact_times_have_no_error) {
+        static const Terminal terminal = {};
+        StackText text = { .terminal = &terminal };
+        StackStore store = {};
+        Written written;
+
+        fill(&store, "[" STACK("p", "lock", "3000000000", "\"a\"") "," STACK(
+                             "p", "lock", "1000000000",
+                             "\"a\",\"b\"") "," STACK("p", "poll", "1000000000", "\"a\"") "]");
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_trees(&text, &store), 0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, "stacks\n"
+                                       " TIME SHARE STACK\n"
+                                       "5.00s 100 % p\n"
+                                       "5.00s 100 %   a\n"
+                                       "3.00s  60 %     [lock]\n"
+                                       "1.00s  20 %     [poll]\n"
+                                       "1.00s  20 %     b\n"
+                                       "                [lock]\n");
+        free(written.text);
+        stack_store_done(&store);
+}
+END_TEST
+
+START_TEST(without_stacks_there_is_a_word) {
+        static const Terminal terminal = {};
+        StackText text = { .terminal = &terminal };
+        StackStore store = {};
+        Written written;
+
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
+        ck_assert_int_eq(stack_text_print_trees(&text, &store), 0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, "no stacks\nno stacks\n");
+        free(written.text);
+        stack_store_done(&store);
+}
+END_TEST
+
+START_TEST(what_is_no_stack_is_harmless) {
+        static const char *const odd[] = { "{}", "[]", "3", "{\"frames\":[1,null,[]]}",
+                                           "{\"frames\":{},\"process\":[],\"ns\":-1}" };
+        static const Terminal terminal = {};
+        StackText text = { .terminal = &terminal };
+        StackStore store = {};
+        Written written;
+
+        for (size_t i = 0; i < ELEMENTSOF(odd); i++) {
+                json_object *stack = parsed(odd[i]);
+
+                ck_assert_int_eq(stack_store_add(&store, stack), 0);
+                (void) json_object_put(stack);
+        }
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
+        ck_assert_int_eq(stack_text_print_trees(&text, &store), 0);
+        written_end(&written);
+        free(written.text);
+        stack_store_done(&store);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("stack-text");
+        TCase *print = tcase_create("print");
+
+        (void) setlocale(LC_CTYPE, "C.UTF-8");
+        tcase_add_loop_test(print, three_functions_tell_what_a_stack_is_about, 0,
+                            ELEMENTSOF(leaf_rows));
+        tcase_add_loop_test(print, the_heaviest_are_a_line_each, 0, ELEMENTSOF(list_rows));
+        tcase_add_test(print, a_tree_divides_where_stacks_do);
+        tcase_add_test(print, exact_times_have_no_error);
+        tcase_add_test(print, without_stacks_there_is_a_word);
+        tcase_add_test(print, what_is_no_stack_is_harmless);
+        suite_add_tcase(suite, print);
+        return check_main(suite);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <check.h>
+#include <string.h>
+
+#include "check-main.h"
+#include "ctl-answers.h"
+
+/* What show prints of a recording. */
+
+#define OF_KIND(kind) "{\"name\":\"r\",\"fileKind\":\"" kind "\",\"hostName\":\"h\"}"
+#define SHOWN                                                                                      \
+        REPLIES("{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("r") ",\"after\":" HEAD( \
+                "r") ",\"sameBoot\":true,\"elapsedNs\":4000000000,\"hostChanges\":[],"             \
+                     "\"sourcesBefore\":[],\"sourcesAfter\":[]},\"continues\":true}\0"             \
+                     "{\"parameters\":{\"overview\":[{\"key\":\"app\",\"threadsBefore\":2,"        \
+                     "\"threadsAfter\":2,\"accounts\":[{\"elapsedNs\":4000000000,\"threads\":2,"   \
+                     "\"runningNs\":2000000000}]}]},\"continues\":true}\0"                         \
+                     "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0}}")
+#define FIRST                                                                                      \
+        "{\"parameters\":{\"snapshot\":" OF_KIND(                                                  \
+                "recording") ",\"recording\":{\"samples\":9},"                                     \
+                             "\"elapsedNs\":4000000000,\"places\":{\"sleep\":2000000000,\"lock\":" \
+                             "3000000000,"                                                         \
+                             "\"running\":1000000000}},\"continues\":true}\0"
+#define STACK(place, ns)                                                                        \
+        "{\"process\":\"app\",\"thread\":\"work\",\"place\":\"" place "\",\"ns\":" ns           \
+        ",\"samples\":3,\"maxNs\":1,\"standardErrorNs\":0,\"exact\":true,\"frames\":[\"main\"," \
+        "\"f\"]}"
+#define STACKS                                                               \
+        REPLIES(FIRST "{\"parameters\":{\"stacks\":[" STACK(                 \
+                "lock", "3000000000") "]},"                                  \
+                                      "\"continues\":true}\0"                \
+                                      "{\"parameters\":{\"stacks\":[" STACK( \
+                                              "running", "1000000000") "],"  \
+                                                                       "\"hiddenStacks\":4}}")
+#define ASKED_PLACES                                                                             \
+        "\"places\":[\"lock\",\"futex\",\"pipe\",\"socket\",\"terminal\",\"file\",\"async_io\"," \
+        "\"file_lock\",\"ipc\",\"ioctl\",\"fault\",\"other\",\"storage\",\"blocked\","           \
+        "\"run_queue\",\"running\"]"
+#define INFORMED(kind) \
+        REPLIES("{\"parameters\":{\"snapshot\":" OF_KIND(kind) ",\"host\":null,\"sources\":[]}}")
+
+static const Exchange first_screen[] = { { SHOWN }, { STACKS } };
+
+START_TEST(a_first_screen_ends_with_stacks) {
+        begin(first_screen, 2);
+        CTL_RUN(&ctl, "show", "r");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_eq(strstr(ctl.out, "interval  r..r: 4.000s from"), ctl.out);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\n\nstacks\n"
+                                              "PROCESS  PLACE    TIME SHARE STACK\n"
+                                              "app/work lock    3.00s  75 % f \u2190 main\n"
+                                              "app/work running 1.00s  25 % f \u2190 main\n"
+                                              "waiting for work: 2.00s in sleep\n"
+                                              "4 more stacks (--stacks)\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "{\"method\":\"io.ctprof.Profiler.Stacks\","
+                                                "\"parameters\":{\"recording\":{\"name\":\"r\"},"
+                                                "\"limit\":10," ASKED_PLACES "},\"more\":true}"));
+        CTL_RUN(&ctl, "show", "r", "--limit", "3");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"limit\":3," ASKED_PLACES));
+        /* One who asks for something else gets that alone. */
+        CTL_RUN(&ctl, "show", "r", "--rows");
+        ck_assert_ptr_null(strstr(ctl.asked, "Stacks"));
+        CTL_RUN(&ctl, "show", "r", "--json");
+        ck_assert_ptr_null(strstr(ctl.asked, "Stacks"));
+        end();
+}
+END_TEST
+
+static const Exchange idle[] = {
+        { SHOWN },
+        { REPLIES(FIRST "{\"parameters\":{\"hiddenStacks\":0}}") },
+        { REPLIES(FIRST "{\"parameters\":{\"stacks\":[" STACK(
+                "sleep", "2000000000") "],\"hiddenStacks\":0}}") },
+};
+
+START_TEST(where_nobody_works_those_who_wait_are_shown) {
+        begin(idle, 3);
+        CTL_RUN(&ctl, "show", "r");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "app/work sleep 2.00s  33 % f \u2190 main\n"));
+        ck_assert_ptr_null(strstr(ctl.out, "waiting for work"));
+        ck_assert_ptr_nonnull(
+                strstr(ctl.asked, "{\"recording\":{\"name\":\"r\"},\"limit\":10},\"more\""));
+        end();
+}
+END_TEST
+
+static const Exchange alone[] = { { INFORMED("recording") }, { STACKS } };
+
+START_TEST(stacks_are_trees) {
+        begin(alone, 2);
+        CTL_RUN(&ctl, "show", "r", "--stacks");
+        expect(0,
+               "stacks\n"
+               " TIME SHARE STACK\n"
+               "4.00s 100 % app\n"
+               "4.00s 100 %   main\n"
+               "              f\n"
+               "3.00s  75 %     [lock]\n"
+               "1.00s  25 %     [running]\n"
+               "waiting for work: 2.00s in sleep (--all-rows)\n"
+               "4 more stacks (--limit 0)\n",
+               "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"limit\":40," ASKED_PLACES));
+        CTL_RUN(&ctl, "show", "r", "--stacks", "--all-rows", "--limit", "0");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "{\"recording\":{\"name\":\"r\"}},\"more\""));
+        CTL_RUN(&ctl, "show", "r", "--stacks", "--no-legend");
+        ck_assert_ptr_null(strstr(ctl.out, "TIME"));
+        ck_assert_ptr_null(strstr(ctl.out, "--limit 0"));
+        end();
+}
+END_TEST
+
+static const struct {
+        const char *words[6];
+        const char *out; /* begins like this */
+} forms[] = {
+        { { "show", "r", "--stacks", "--json" },
+          "{\"snapshot\":" OF_KIND(
+                  "recording") ",\"recording\":{\"samples\":9},\"elapsedNs\":"
+                               "4000000000,\"places\":{\"sleep\":2000000000,\"lock\":3000000000,"
+                               "\"running\":1000000000},"
+                               "\"stacks\":[" STACK("lock", "3000000000") "," STACK(
+                                       "running", "1000000000") "],"
+                                                                "\"hiddenStacks\":4}\n" },
+        { { "show", "r", "--format", "folded" },
+          "app;main;f;[lock] 3000000\napp;main;f;[running] 1000000\n" },
+        { { "show", "r", "--format", "speedscope" },
+          "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"name\":\"r\"," },
+};
+
+START_TEST(programs_get_all_of_it) {
+        const char *words[ELEMENTSOF(forms[0].words) + 1] = {};
+
+        memcpy(words, forms[_i].words, sizeof(forms[_i].words));
+        begin(alone, 2);
+        ctl_run(&ctl, words);
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_msg(strncmp(ctl.out, forms[_i].out, strlen(forms[_i].out)) == 0, "%s", ctl.out);
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "{\"recording\":{\"name\":\"r\"}},\"more\""));
+        end();
+}
+END_TEST
+
+START_TEST(a_page_of_a_recording_is_a_flame_graph) {
+        begin(first_screen, 2);
+        CTL_RUN(&ctl, "show", "r", "--format", "html");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_eq(strstr(ctl.out, "<!DOCTYPE html>\n"), ctl.out);
+        ck_assert_ptr_null(strstr(ctl.out + 1, "<!DOCTYPE html>\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "[{\"functions\":[\"main\",\"f\"]}]"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "[{\"stacks\":[0,1,0,3000000000,3,0,0,2,0,1,0,1,1,"
+                                              "1000000000,3,0,2,0]}]"));
+        end();
+}
+END_TEST
+
+static const struct {
+        const char *words[6];
+        const char *complaint;
+} refusals[] = {
+        { { "show", "r", "--stacks" },
+          "\"r\" is a snapshot, and has no stacks: --stacks is for what \"ctprofctl record\" has "
+          "made.\n" },
+        { { "show", "r", "--format", "folded" },
+          "\"r\" is a snapshot, and has no stacks: --format folded is for what \"ctprofctl "
+          "record\" has made.\n" },
+        { { "show", "a..b", "--format", "speedscope" },
+          "\"a..b\" is an interval, and has no stacks: --format speedscope is for what "
+          "\"ctprofctl record\" has made.\n" },
+        { { "show", "r", "--stacks", "--format", "csv" },
+          "--stacks is a table or JSON: give --format csv alone.\n" },
+        { { "show", "r", "--json", "--format", "folded" },
+          "--format and --json are two forms of one result: give either.\n" },
+        { { "compare", "r", "r", "--format", "folded" },
+          "\"compare\" has no --format folded: there are table, csv, html, ndjson.\n" },
+        { { "compare", "r", "r", "--stacks" }, "\"compare\" does not take --stacks.\n" },
+};
+
+START_TEST(what_has_no_stacks_is_refused) {
+        static const Exchange informed[] = { { INFORMED("snapshot") } };
+        const char *words[ELEMENTSOF(refusals[0].words) + 1] = {};
+
+        memcpy(words, refusals[_i].words, sizeof(refusals[_i].words));
+        begin(informed, 1);
+        ctl_run(&ctl, words);
+        expect(2, "", refusals[_i].complaint);
+        ck_assert_ptr_null(strstr(ctl.asked, "Stacks"));
+        end();
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("verb-stacks");
+        TCase *view = tcase_create("view");
+
+        tcase_add_test(view, a_first_screen_ends_with_stacks);
+        tcase_add_test(view, where_nobody_works_those_who_wait_are_shown);
+        tcase_add_test(view, stacks_are_trees);
+        tcase_add_loop_test(view, programs_get_all_of_it, 0, ELEMENTSOF(forms));
+        tcase_add_test(view, a_page_of_a_recording_is_a_flame_graph);
+        tcase_add_loop_test(view, what_has_no_stacks_is_refused, 0, ELEMENTSOF(refusals));
+        suite_add_tcase(suite, view);
+        return check_main(suite);
+}

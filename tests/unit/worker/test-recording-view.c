@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/* Views of recordings: what they are subjects of, and their stacks. */
+
+#include "worker/worker.h"
+
+#include "check-main.h"
+#include "conversation.h"
+#include "snapshot-fixture.h"
+
+#define SHOW "io.ctprof.Profiler.Show"
+#define COMPARE "io.ctprof.Profiler.Compare"
+#define STACKS "io.ctprof.Profiler.Stacks"
+#define FILE_OF(fd) "{\"fileDescriptor\":" #fd ",\"label\":\"f" #fd "\"}"
+#define ENDS_OF(from, to) "{\"fileDescriptor\":" #from ",\"label\":\"a\",\"to\":" FILE_OF(to) "}"
+
+/* The first thread of the snapshots; its start is 50 ticks, and it ran for 2000 ns between them. */
+#define RECORDED(long_ns, stack)                                                               \
+        "{\"recording\":{\"formatVersion\":1,\"running\":true,\"startBoottimeNs\":5,"          \
+        "\"endBoottimeNs\":1000005},\"modules\":{\"columns\":[\"path\"],"                      \
+        "\"rows\":[[\"/lib/a.so\"]]},"                                                         \
+        "\"frames\":{\"columns\":[\"module\",\"offset\",\"name\"],\"rows\":[[0,0,\"main\"],"   \
+        "[0,18,null],[\"kernel\",0,null]]},"                                                   \
+        "\"stacks\":{\"columns\":[\"frames\"],\"rows\":[[[0,1,2]]]},"                          \
+        "\"threads\":{\"columns\":[\"tid\",\"tgid\",\"start_boottime_ns\",\"comm\","           \
+        "\"process\"],\"rows\":[[100,100,500000000,\"was\",\"was\"]]},"                        \
+        "\"samples\":{\"columns\":[\"thread\",\"place\",\"stack\",\"long_ns\",\"long_count\"," \
+        "\"short_ns\",\"short_count\",\"short_variance_us2\",\"max_ns\"],"                     \
+        "\"rows\":[[0,\"running\"," stack "," long_ns ",1,0,0,0,7]]}}"
+
+static const char *text_at(json_object *object) {
+        return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+}
+
+static json_object *reply_with(const Conversation *answer, const char *key) {
+        for (size_t i = 0; i < answer->n; i++)
+                if (json_object_object_get_ex(answer->replies[i], key, NULL))
+                        return json_object_object_get(answer->replies[i], key);
+        return NULL;
+}
+
+static int end_of_recording(uint64_t seconds, uint64_t run_time_ns) {
+        FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
+
+        snapshot.boottime_ns = seconds * NSEC_PER_SEC;
+        snapshot.run_time_ns = run_time_ns;
+        return fixture_snapshot(&snapshot);
+}
+
+static int recording_from(uint64_t seconds, const char *document) {
+        int parts[] = { end_of_recording(seconds, 1000), end_of_recording(seconds + 2, 3000),
+                        fixture_file("", 0) };
+        Head head = fixture_head(&FIXTURE_SNAPSHOT);
+        SnapshotFileWriter *writer;
+        int fd = fixture_file("", 0);
+        Head between = {};
+        uint64_t n_bytes;
+
+        ck_assert_int_eq(snapshot_file_writer_new(parts[2], &writer), 0);
+        ck_assert_int_eq(snapshot_file_writer_write(writer, document, strlen(document)), 0);
+        ck_assert_int_eq(snapshot_file_writer_finish(writer, &between, &n_bytes), 0);
+        (void) snapshot_file_writer_free(writer);
+        ck_assert_int_eq(snapshot_file_join(parts, fd, &head, &n_bytes, NULL), 0);
+        for (size_t i = 0; i < ELEMENTSOF(parts); i++)
+                (void) close(parts[i]);
+        return fd;
+}
+
+static void ask(const char *method, const char *parameters, const int *fds, size_t n_fds,
+                WorkerConfinement confinement, Conversation *ret) {
+        converse(method, parameters, true, fds, n_fds, confinement, ret);
+        ck_assert_int_eq(ret->status, 0);
+        for (size_t i = 0; i < n_fds; i++)
+                (void) close(fds[i]);
+}
+
+static void expect_refused(const Conversation *answer, const char *reason) {
+        ck_assert_ptr_nonnull(answer->error);
+        ck_assert_msg(strstr(text_at(answer->replies[answer->n - 1]), reason) != NULL, "%s",
+                      text_at(answer->replies[answer->n - 1]));
+}
+
+START_TEST(a_recording_is_an_interval) {
+        const int fd = recording_from(5, RECORDED("7", "0"));
+        Conversation answer;
+
+        ask(SHOW, "{\"snapshot\":" FILE_OF(0) ",\"view\":{}}", &fd, 1, WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_str_eq(json_object_get_string(reply_with(&answer, "kind")), "interval");
+        ck_assert_str_eq(text_at(reply_with(&answer, "elapsedNs")), "2000000000");
+        conversation_done(&answer);
+}
+END_TEST
+
+START_TEST(two_recordings_are_two_intervals) {
+        const int fds[] = { recording_from(5, RECORDED("7", "0")),
+                            recording_from(9, RECORDED("7", "0")) };
+        Conversation answer;
+
+        ask(COMPARE, "{\"before\":" FILE_OF(0) ",\"after\":" FILE_OF(1) ",\"view\":{}}", fds, 2,
+            WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_str_eq(json_object_get_string(reply_with(&answer, "kind")), "intervals");
+        conversation_done(&answer);
+}
+END_TEST
+
+/* With an interval of two snapshots on the other side. */
+START_TEST(a_recording_and_two_snapshots_are_two_intervals) {
+        const int fds[] = { recording_from(5, RECORDED("7", "0")), end_of_recording(20, 1),
+                            end_of_recording(21, 2) };
+        Conversation answer;
+
+        ask(COMPARE, "{\"before\":" FILE_OF(0) ",\"after\":" ENDS_OF(1, 2) ",\"view\":{}}", fds, 3,
+            WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_str_eq(json_object_get_string(reply_with(&answer, "kind")), "intervals");
+        conversation_done(&answer);
+}
+END_TEST
+
+START_TEST(a_recording_is_no_snapshot) {
+        const int fds[] = { recording_from(5, RECORDED("7", "0")), end_of_recording(20, 1) };
+        const int others[] = { recording_from(5, RECORDED("7", "0")), end_of_recording(20, 1) };
+        const int last[] = { end_of_recording(1, 1), recording_from(5, RECORDED("7", "0")) };
+        Conversation answer;
+
+        ask(COMPARE, "{\"before\":" FILE_OF(0) ",\"after\":" FILE_OF(1) ",\"view\":{}}", fds, 2,
+            WORKER_FREE, &answer);
+        expect_refused(&answer, "both have to be of one sort");
+        conversation_done(&answer);
+        ask(SHOW, "{\"snapshot\":" ENDS_OF(0, 1) ",\"view\":{}}", others, 2, WORKER_FREE, &answer);
+        expect_refused(&answer, "a recording is an interval itself");
+        conversation_done(&answer);
+        ask(SHOW, "{\"snapshot\":" ENDS_OF(0, 1) ",\"view\":{}}", last, 2, WORKER_FREE, &answer);
+        ck_assert_ptr_nonnull(answer.error);
+        conversation_done(&answer);
+}
+END_TEST
+
+static void check_stacks(WorkerConfinement confinement) {
+        const int fd = recording_from(5, RECORDED("500", "0"));
+        Conversation answer;
+        json_object *stack;
+
+        if (cannot_be_tried(confinement)) {
+                (void) close(fd);
+                return;
+        }
+        ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &fd, 1, confinement, &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_str_eq(text_at(json_path(reply_with(&answer, "snapshot"), "fileKind", NULL)),
+                         "\"recording\"");
+        ck_assert_str_eq(text_at(reply_with(&answer, "elapsedNs")), "1000000");
+        ck_assert_str_eq(text_at(reply_with(&answer, "hiddenStacks")), "0");
+        /* Three threads ran for 2000, 4000 and 6000 ns; of the first there is a sample. */
+        ck_assert_str_eq(text_at(json_path(reply_with(&answer, "places"), "running", NULL)),
+                         "12000");
+        ck_assert_uint_eq(json_object_array_length(reply_with(&answer, "stacks")), 4);
+        stack = json_object_array_get_idx(reply_with(&answer, "stacks"), 3);
+        ck_assert_str_eq(text_at(json_path(stack, "frames", NULL)),
+                         "[\"main\",\"[a.so+0x12]\",\"[kernel]\"]");
+        ck_assert_str_eq(text_at(json_path(stack, "ns", NULL)), "500");
+        ck_assert_str_eq(text_at(json_path(stack, "thread", NULL)), "\"worker-1\"");
+        ck_assert_str_eq(text_at(json_path(stack, "exact", NULL)), "true");
+        conversation_done(&answer);
+}
+
+START_TEST(stacks_have_the_time_of_their_threads) {
+        check_stacks(WORKER_FREE);
+        check_stacks(WORKER_CONFINED);
+}
+END_TEST
+
+START_TEST(the_heaviest_stacks_come_first) {
+        const int fd = recording_from(5, RECORDED("7", "null"));
+        Conversation answer;
+        json_object *stack;
+
+        ask(STACKS, "{\"recording\":" FILE_OF(0) ",\"limit\":1}", &fd, 1, WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_uint_eq(json_object_array_length(reply_with(&answer, "stacks")), 1);
+        stack = json_object_array_get_idx(reply_with(&answer, "stacks"), 0);
+        ck_assert_str_eq(text_at(json_path(stack, "ns", NULL)), "6000");
+        ck_assert_str_eq(text_at(json_path(stack, "frames", NULL)),
+                         "[\"[too short to be sampled]\"]");
+        ck_assert_str_eq(text_at(reply_with(&answer, "hiddenStacks")), "3");
+        conversation_done(&answer);
+}
+END_TEST
+
+START_TEST(stacks_that_are_not_there) {
+        const int snapshot = end_of_recording(5, 1), other = recording_from(5, "{\"threads\":[]}");
+        const int wrong = recording_from(5, RECORDED("7", "1"));
+        Conversation answer;
+
+        ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &snapshot, 1, WORKER_FREE, &answer);
+        expect_refused(&answer, "it is a snapshot, which has no stacks");
+        conversation_done(&answer);
+        ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &other, 1, WORKER_FREE, &answer);
+        ck_assert_ptr_nonnull(answer.error);
+        conversation_done(&answer);
+        ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &wrong, 1, WORKER_FREE, &answer);
+        expect_refused(&answer, "the number of a stack is expected");
+        conversation_done(&answer);
+}
+END_TEST
+
+int main(void) {
+        Suite *suite = suite_create("recording-view");
+        TCase *tcase = tcase_create("recording-view");
+
+        tcase_add_test(tcase, a_recording_is_an_interval);
+        tcase_add_test(tcase, two_recordings_are_two_intervals);
+        tcase_add_test(tcase, a_recording_and_two_snapshots_are_two_intervals);
+        tcase_add_test(tcase, a_recording_is_no_snapshot);
+        tcase_add_test(tcase, stacks_have_the_time_of_their_threads);
+        tcase_add_test(tcase, the_heaviest_stacks_come_first);
+        tcase_add_test(tcase, stacks_that_are_not_there);
+        suite_add_tcase(suite, tcase);
+        return check_main(suite);
+}

@@ -12,9 +12,11 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/index.h"
 #include "kernel/bpf/clock-event.h"
 #include "kernel/procfs/process-map.h"
+#include "kernel/text/text-file.h"
 
 #define MAPS_BYTES (1u << 20)
 /* Programs load libraries late: what is mapped is read again after a while, if samples come. */
@@ -102,33 +104,24 @@ static int tell_file(Sampler *sampler, uint32_t tgid, const ProcessMapping *mapp
         return 0;
 }
 
-static ssize_t read_maps(Sampler *sampler, uint32_t tgid) {
+/* As much as there is room for. */
+static int read_maps(Sampler *sampler, uint32_t tgid, size_t *ret_n) {
         char path[32];
         _cleanup_(fd_closep) int fd = -EBADF;
-        size_t n = 0;
-        ssize_t one = 1;
 
+        *ret_n = 0;
         (void) snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
         fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0)
-                return -errno;
-        while (one > 0 && n < MAPS_BYTES) {
-                one = read(fd, sampler->text + n, MAPS_BYTES - n);
-                if (one > 0)
-                        n += (size_t) one;
-        }
-        return one < 0 ? -errno : (ssize_t) n;
+        return fd < 0 ? -errno : file_read_at(fd, sampler->text, MAPS_BYTES, 0, ret_n);
 }
 
 static void read_name(RecordProcess *process) {
         char path[32];
-        _cleanup_(fd_closep) int fd = -EBADF;
-        ssize_t n;
+        size_t n;
 
         (void) snprintf(path, sizeof(path), "/proc/%u/comm", (unsigned) process->tgid);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        n = fd < 0 ? 0 : read(fd, process->comm, sizeof(process->comm));
-        if (n > 0 && process->comm[n - 1] == '\n')
+        if (text_file_read(AT_FDCWD, path, process->comm, sizeof(process->comm), &n) == 0 &&
+            n > 0 && process->comm[n - 1] == '\n')
                 process->comm[n - 1] = '\0';
 }
 
@@ -138,16 +131,15 @@ static void read_name(RecordProcess *process) {
  */
 static int tell_process(Sampler *sampler, Known *known, const RecordSample *sample) {
         RecordProcess process = { .tgid = known->tgid };
-        ssize_t n_bytes = read_maps(sampler, known->tgid);
         uint64_t n_lines = 0, digest;
         ProcessMapping mapping;
+        size_t n = 0, n_bytes;
         Cursor cursor;
-        size_t n = 0;
-        int r = 0;
+        int r = read_maps(sampler, known->tgid, &n_bytes);
 
-        if (n_bytes == -ENOMEM || n_bytes == -EMFILE)
-                return (int) n_bytes;
-        if (n_bytes <= 0) {
+        if (r == -ENOMEM || r == -EMFILE)
+                return r;
+        if (r < 0 || n_bytes == 0) {
                 if (known->digest != 0)
                         return 0;
                 sampler->summary.n_lost_processes++;
@@ -155,7 +147,7 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
                 return record_message_send(sampler->options.socket, RECORD_MESSAGE_PROCESS,
                                            &process, sizeof(process), NULL, 0, -1);
         }
-        cursor = (Span){ sampler->text, (size_t) n_bytes };
+        cursor = (Span){ sampler->text, n_bytes };
         while (r == 0 && process_map_next(&cursor, &mapping, &n_lines) == 0) {
                 size_t number;
 

@@ -25,15 +25,20 @@ def free_port():
 
 
 def prepare_root():
-    """What an sshd of root wants to see, in the mount namespace of the test alone: a directory, and a user."""
+    """What an sshd of root wants to see, in the mount namespace of the test alone: a directory, and two users.
+
+    Root has a shell that reads no file of this machine before a command: what stands in ~/.bashrc may take its time, or
+    wait for a lock that somebody left behind.
+    """
     if os.geteuid() != 0:
         return
     run("mount", "-t", "tmpfs", "none", "/run")
     os.mkdir("/run/sshd", 0o755)
-    passwd = pathlib.Path("/etc/passwd").read_text(encoding="utf-8")
-    if "\nsshd:" not in passwd:
-        pathlib.Path("/run/passwd").write_text(passwd + "sshd:x:65533:65534::/run/sshd:/bin/false\n", encoding="utf-8")
-        expect(run("mount", "--bind", "/run/passwd", "/etc/passwd").status == 0, "mount")
+    others = [line for line in pathlib.Path("/etc/passwd").read_text(encoding="utf-8").splitlines()
+              if not line.startswith(("root:", "sshd:"))]
+    users = ["root:x:0:0:root:/root:/bin/sh", *others, "sshd:x:65533:65534::/run/sshd:/bin/false"]
+    pathlib.Path("/run/passwd").write_text("\n".join(users) + "\n", encoding="utf-8")
+    expect(run("mount", "--bind", "/run/passwd", "/etc/passwd").status == 0, "mount")
 
 
 class Host:

@@ -4,11 +4,13 @@
 import collections
 import json
 import math
+import os
 
 from harness import Idle, Local, expect, expect_equal, main, temporary, test
 from pools import TOKEN, Pools
 
 N_CALM = 31
+NS_PER_TICK = 10**9 // os.sysconf("SC_CLK_TCK")
 BURN_MS = 400
 
 
@@ -26,9 +28,14 @@ def nearest_rank(values, percent):
     return sorted(values)[math.ceil(len(values) * percent / 100) - 1]
 
 
-def check_row(spread, threads, metric):
+def check_row(spread, threads, metric, until_ns):
     """One sum of one group against its threads; whether any of them has it."""
     having = [thread for thread in threads if thread.get(metric) is not None]
+    # Some kernels count more time than a thread has lived (6.12 and later: waits for block devices). An export has what
+    # the kernel said; views leave it out or correct it, which is not what is held against the threads here.
+    if metric.endswith("_ns") and any(thread[metric] > until_ns - thread["start_time_clock_ticks"] * NS_PER_TICK
+                                      for thread in having):
+        return False
     if not having or metric == "thread_count":
         expect_equal(spread, None, metric)
         return False
@@ -49,12 +56,13 @@ def spreads_are_those_of_the_threads():
             expect_equal(ctl("capture", "--tag", "a").status, 0, "capture")
         groups = ctl("show", "a", "--json", "--no-thread-normalize", "--self").json()["groups"]
         threads = exported(ctl, "a")
+        until_ns = ctl("info", "a", "--json").json()["snapshot"]["endBoottimeNs"]
         n = 0
         for group in groups:
             expect_equal(group["threads"], len(threads[group["key"]]), group["key"])
             for metric, row in group["metrics"].items():
                 if "spread" in row:
-                    n += check_row(row["spread"], threads[group["key"]], metric)
+                    n += check_row(row["spread"], threads[group["key"]], metric, until_ns)
         expect(n >= 10 * len(groups), "only", n, "sums of", len(groups), "groups have a spread")
 
 

@@ -302,11 +302,20 @@ static void use_cache(char *ret, size_t n) {
                                                                                         : "fixed");
 }
 
+/* Until there is no such file. */
+static void wait_for_gate(const char *path) {
+        while (access(path, F_OK) == 0)
+                (void) usleep(1000);
+}
+
+/* FAKE_CAPTURE: the gate that it waits for. */
 static void capture(void) {
-        const char *name = order->capture.name;
+        const char *name = order->capture.name, *gate = getenv("FAKE_CAPTURE");
         char note[128] = "", member[256];
         int fd;
 
+        if (gate)
+                wait_for_gate(gate);
         if (strcmp(name, "hang") == 0)
                 (void) pause();
         if (strcmp(name, "die") == 0)
@@ -482,10 +491,7 @@ static void tell_objects(uint32_t n, const char *reason, int fd) {
         send_packet(PACKET_RESULT, (Span){ (const char *) &result, sizeof(result) }, &fd, fd >= 0);
 }
 
-/*
- * What a job that loads programs does is told by FAKE_LOAD; with a path it waits until there is no
- * such file.
- */
+/* What a job that loads programs does is told by FAKE_LOAD; with a path it waits for that gate. */
 static void load(void) {
         const char *what = getenv("FAKE_LOAD");
 
@@ -496,8 +502,7 @@ static void load(void) {
         else if (strcmp(what, "empty") == 0)
                 tell_objects(1, "", -1);
         else if (what[0] == '/') {
-                while (access(what, F_OK) == 0)
-                        (void) usleep(1000);
+                wait_for_gate(what);
                 tell_objects(1, "", dup(2));
         } else if (strcmp(what, "failed") == 0)
                 fail(WIRE_ERROR_JOB_FAILED, "no");

@@ -35,10 +35,27 @@ static inline const char *call(const char *text) {
         return bench_call(&bench, caller, text);
 }
 
-#define ck_assert_has(text, part) \
-        ck_assert_msg(strstr((text), (part)) != NULL, "no %s in %s", (part), (text))
-#define ck_assert_has_not(text, part) \
-        ck_assert_msg(strstr((text), (part)) == NULL, "%s in %s", (part), (text))
+/* A file that a fake job waits for until it is gone. */
+static inline void make_gate(char *path) {
+        int fd = mkstemp(path);
+
+        ck_assert_int_ge(fd, 0);
+        fd_close(fd);
+}
+
+/* @text is often a call whose answer it is, and made once. */
+#define ck_assert_has(text, part)                                                              \
+        do {                                                                                   \
+                const char *_text = (text);                                                    \
+                                                                                               \
+                ck_assert_msg(strstr(_text, (part)) != NULL, "no %s in %s", (part), _text);    \
+        } while (0)
+#define ck_assert_has_not(text, part)                                                          \
+        do {                                                                                   \
+                const char *_text = (text);                                                    \
+                                                                                               \
+                ck_assert_msg(strstr(_text, (part)) == NULL, "%s in %s", (part), _text);       \
+        } while (0)
 
 /*
  * Makes the call @next, a capture, from another connection: it waits as long as the capture of

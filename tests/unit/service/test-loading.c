@@ -106,18 +106,11 @@ START_TEST(programs_are_loaded_once_at_the_start) {
 }
 END_TEST
 
-static void make_file(char *path) {
-        int fd = mkstemp(path);
-
-        ck_assert_int_ge(fd, 0);
-        fd_close(fd);
-}
-
 START_TEST(captures_and_the_status_wait_for_programs_and_others_do_not) {
         char gate[] = "/tmp/ctprof-gate-XXXXXX";
         FrameStream *second;
 
-        make_file(gate);
+        make_gate(gate);
         start(gate, BACKEND_CHOICE_AUTO, false);
         ck_assert(bench.manager->is_loading);
         second = bench_connect(&bench);
@@ -140,7 +133,7 @@ END_TEST
 START_TEST(a_service_that_stops_does_not_wait_for_programs) {
         char gate[] = "/tmp/ctprof-gate-XXXXXX";
 
-        make_file(gate);
+        make_gate(gate);
         start(gate, BACKEND_CHOICE_AUTO, false);
         service_stop(bench.manager);
         ck_assert(!bench.manager->is_loading);

@@ -107,13 +107,18 @@ END_TEST
 
 /* Before its samples have begun: then it records for no time. */
 START_TEST(it_can_be_ended_before_it_begins) {
+        char gate[] = "/tmp/ctprof-gate-XXXXXX";
         FrameStream *second;
 
+        make_gate(gate);
+        ck_assert_int_eq(setenv("FAKE_CAPTURE", gate, 1), 0);
         start("");
         second = bench_connect(&bench);
         bench_send(caller, RECORD("{\"tag\":\"r\"}"), NULL, 0);
-        (void) bench_receive(&bench, caller);
+        while (!bench.manager->recording)
+                spin(1);
         ck_assert_has(bench_call(&bench, second, END), "{}");
+        ck_assert_int_eq(unlink(gate), 0);
         ck_assert_has(await(caller, "\"recording\""), "\"0 10000000");
         (void) await(caller, "\"snapshot\"");
         frame_stream_free(second);

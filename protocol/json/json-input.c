@@ -455,8 +455,9 @@ int json_number_read(JsonInput *input, JsonNumber *ret) {
                 return read_slow(input, ret);
         limit = start + FAST_DIGITS;
         at += parse_eight(at, &value);
+        /* Where the second eight are does not depend on the first: a processor need not wait. */
         if (at == start + 8)
-                at += parse_eight(at, &value);
+                at = start + 8 + parse_eight(start + 8, &value);
         if (at == start + 16)
                 while (at < limit && (unsigned char) *at - (unsigned) '0' <= 9)
                         value = value * 10 + ((unsigned char) *at++ - (unsigned) '0');

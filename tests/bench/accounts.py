@@ -257,4 +257,5 @@ def main():
         print(f"  {reason}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -350,6 +350,8 @@ void loading_end_sampling(const Manager *manager) {
         r = sampling_end(&objects);
         if (r < 0)
                 log_warning(r, "Programs may go on to take samples for a recording that has ended");
+        /* A recording needs them for as long as it may last, which its end can come long before. */
+        loading_limit_reasons(manager);
 }
 
 /* the status */

@@ -54,6 +54,7 @@ typedef struct RecordSummary {
         uint64_t n_processes;      /* whose mappings were read */
         uint64_t n_lost_processes; /* that had ended before */
         uint64_t n_cut_processes;  /* with more mappings than are told */
+        uint64_t n_unread_rest;    /* waits that went on, of which no stack could be read */
         bool sees_return;          /* threads are seen when they go on: stacks of user mode */
         bool has_clock;
         bool waiting, running; /* what was sampled */

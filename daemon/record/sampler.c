@@ -347,8 +347,13 @@ int sampler_start(Sampler *sampler) {
 
 /* A wait that goes on is one sample: it lasts from its beginning here, or that of the recording. */
 static int pass_rest(Sampler *sampler) {
+        const SamplerOptions *options = &sampler->options;
         _cleanup_(fd_closep) int fd = -EBADF;
-        RecordSample sample;
+        struct {
+                RecordSample sample;
+                char stack[RECORD_MAX_STACK_BYTES];
+        } rest;
+        size_t n_stack = 0;
         ssize_t n;
         int r = 0;
 
@@ -357,8 +362,21 @@ static int pass_rest(Sampler *sampler) {
         fd = bpf_iter_create(sampler->options.rest);
         if (fd < 0)
                 return fd;
-        while (r == 0 && (n = read(fd, &sample, sizeof(sample))) > 0)
-                r = n == sizeof(sample) ? pass_sample(sampler, &sample, sizeof(sample)) : -EIO;
+        while (r == 0 && (n = read(fd, &rest.sample, sizeof(rest.sample))) > 0) {
+                if (n != sizeof(rest.sample))
+                        return -EIO;
+                if (rest.sample.has_registers) {
+                        n_stack = !options->read_stack
+                                          ? 0
+                                          : options->read_stack(options->userdata, &rest.sample,
+                                                                rest.stack);
+                        n_stack = MIN_OF(n_stack, options->stack_bytes);
+                        sampler->summary.n_unread_rest += n_stack == 0;
+                } else
+                        n_stack = 0;
+                rest.sample.n_stack_bytes = (uint32_t) n_stack;
+                r = pass_sample(sampler, &rest.sample, sizeof(rest.sample) + n_stack);
+        }
         return r < 0 ? r : n < 0 ? -errno : 0;
 }
 

@@ -33,6 +33,13 @@ typedef struct SamplerOptions {
         uint64_t period_ns;
         uint64_t limit_ns;    /* it lasts no longer: waits are counted by reason until then */
         uint64_t max_samples; /* a second; more make the period grow */
+        /*
+         * Gives the stack of user mode of a thread that goes on waiting: its memory is read by
+         * another job, which its owner can keep waiting. *ret has RECORD_MAX_STACK_BYTES. Returns
+         * how many bytes there are; 0: none. NULL: nobody reads.
+         */
+        size_t (*read_stack)(void *userdata, const RecordSample *sample, void *ret);
+        void *userdata;
 } SamplerOptions;
 
 typedef struct Sampler Sampler;

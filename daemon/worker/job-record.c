@@ -9,9 +9,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "capture/heap/memory-question.h"
 #include "record/collector.h"
 #include "record/sampler.h"
 #include "record/recording-document.h"
+#include "room/room.h"
 #include "spool/snapshot-file.h"
 #include "wire/limits.h"
 
@@ -22,6 +24,9 @@
  */
 
 /* record */
+
+/* A memory job keeps its own time; this is for one that says nothing. */
+#define REST_PATIENCE_NS (5 * NSEC_PER_SEC)
 
 /*
  * The unwinding job tells two things: who it is, when it begins, and when it has written the
@@ -67,6 +72,48 @@ static int record_until_told(Work *work, Sampler *sampler) {
         return r;
 }
 
+/* stacks of waits that go on */
+
+typedef struct RestStacks {
+        Work *work; /* borrowed */
+        Room *room; /* owned; NULL: there is none */
+} RestStacks;
+
+static bool fits(uint32_t question, size_t n) {
+        return question == MEMORY_QUESTION_STACK && n == sizeof(StackAnswered);
+}
+
+/* The main process starts the memory job, or closes @peer_fd, which ends the room. */
+static int open_memory(void *userdata, int peer_fd) {
+        _cleanup_(fd_closep) int owned = peer_fd;
+        const RestStacks *stacks = userdata;
+
+        return answer_packet(&stacks->work->answer, PACKET_MEMORY, (Span){}, &owned, 1);
+}
+
+static size_t read_stack(void *userdata, const RecordSample *sample, void *ret) {
+        const RestStacks *stacks = userdata;
+        const StackAsked asked = {
+                .life = { .tgid = sample->tgid, .tid = sample->tid, .owner = sample->owner },
+                .sp = sample->sp,
+                .n_switches = sample->n_switches,
+        };
+        const RoomQuestion question = {
+                .question = MEMORY_QUESTION_STACK,
+                .body = { (const char *) &asked, sizeof(asked) },
+                .fd = -EBADF,
+        };
+        StackAnswered answer;
+        size_t n;
+
+        if (room_ask(stacks->room, &question, clock_now_ns(CLOCK_MONOTONIC) + REST_PATIENCE_NS,
+                     &answer, &n) != 0 ||
+            answer.failure != HEAP_FAILURE_NONE || answer.n > sizeof(answer.bytes))
+                return 0;
+        memcpy(ret, answer.bytes, answer.n);
+        return answer.n;
+}
+
 /* Nobody is told of this where it is the main process that has exited. */
 static int tell_lost_unwinder(Work *work, int error) {
         static const WireErrorDetail lost = {
@@ -85,6 +132,13 @@ int work_record(Work *work) {
         _cleanup_(fd_closep) int socket = -EBADF;
         _cleanup_(task_objects_done) TaskObjects tasks;
         _cleanup_(sampler_freep) Sampler *sampler = NULL;
+        RestStacks stacks = { .work = work };
+        const RoomTerms terms = {
+                .max_answer_bytes = sizeof(StackAnswered),
+                .fits = fits,
+                .open = open_memory,
+                .userdata = &stacks,
+        };
         SamplerOptions options;
         RecordProcess unwinder = {};
         RecordSummary summary;
@@ -124,14 +178,19 @@ int work_record(Work *work) {
                 .period_ns = order->period_ns,
                 .limit_ns = order->limit_ns,
                 .max_samples = order->max_samples,
+                .read_stack = read_stack,
+                .userdata = &stacks,
         };
-        r = sampler_new(&options, &sampler);
+        r = room_new(&terms, &stacks.room);
+        if (r == 0)
+                r = sampler_new(&options, &sampler);
         if (r == 0)
                 r = work_confine(work, work->terms->kept_inside);
         if (r == 0)
                 r = record_until_told(work, sampler);
         if (r == 0)
                 r = sampler_stop(sampler);
+        stacks.room = room_free(stacks.room);
         if (r < 0)
                 return tell_lost_unwinder(work, r);
         sampler_summarize(sampler, &summary);
@@ -165,7 +224,7 @@ static RecordingFacts facts_of(const RecordSummary *summary, const Collector *co
                 .n_late = control->n_late,
                 .n_unseen = control->n_unseen,
                 .n_without_frames = control->n_without_frames,
-                .n_without_stack = control->n_without_stack,
+                .n_without_stack = control->n_without_stack + summary->n_unread_rest,
                 .n_overflow = collector_table(collector)->n_overflow,
                 .waiting = summary->waiting,
                 .running = summary->running,

@@ -307,7 +307,7 @@ def choices():
 
 @test
 def asleep():
-    """whoever slept in one wait since before the daemon began has a stack of it"""
+    """whoever slept in one wait since before the daemon began has a whole stack of it"""
     need_root()
     with temporary() as place:
         program = place / "slept-long"
@@ -321,6 +321,9 @@ def asleep():
                 expect(mine and mine[0]["place"] == "sleep", mine)
                 expect(any("nanosleep" in frame for frame in mine[0]["frames"]), mine)
                 expect(mine[0]["ns"] >= 2 * SECOND, mine)
+                # From the function that every program begins in to the system call.
+                expect("__libc_start_main" in " ".join(mine[0]["frames"]), mine)
+                expect("[stack cut]" not in mine[0]["frames"], mine)
         finally:
             process.kill()
             process.wait()
@@ -500,6 +503,24 @@ def switched_off():
             facts = stacks(ctl, "again")[0]["recording"]
             expect(facts["samples"] > 0, facts)
             expect(0.5 * SECOND <= facts["endBoottimeNs"] - facts["startBoottimeNs"] < 3 * SECOND, facts)
+
+
+@test
+def counting_ends():
+    """waits are counted by reason for as long after a recording as after a capture, however long it could have lasted"""
+    need_root()
+    with temporary() as directory:
+        settings = directory / "ctprofd.conf"
+        settings.write_text("[Capture]\nWaitReasons=1s\n", encoding="ascii")
+        with Daemon(directory, options=("--config", str(settings))) as ctl:
+            if ctl("status", "--json").json()["reasons"] is None:
+                raise Skip("no programs can count here")
+            with Recording(ctl) as recording:
+                recording.started()
+                expect(ctl("status", "--json").json()["reasons"]["counted"], "not counted during a recording")
+                answer(ask(ctl, "EndRecording", more=False))
+                answer(recording.rest())
+            wait_until(lambda: not ctl("status", "--json").json()["reasons"]["counted"], what="the end of counting")
 
 
 @test

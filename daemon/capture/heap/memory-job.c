@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -251,6 +252,64 @@ static HeapFailure read_command(MemoryJob *job, const MemoryLife *life, CommandL
         return HEAP_FAILURE_NONE;
 }
 
+/* stacks */
+
+/* On the thread that may be left behind. A stack has pages up to the end of its mapping. */
+static void stack_step(MemoryWork *work) {
+        const CaptureSystem *system = &work->counters.system;
+        size_t first = RECORD_STACK_PAGE - work->sp % RECORD_STACK_PAGE, n_pages = 0, n_text;
+        struct iovec local[MEMORY_STACK_BYTES / RECORD_STACK_PAGE + 1];
+        struct iovec pages[ELEMENTSOF(local)];
+        char path[64], text[8192];
+        ProcStatus status;
+        ssize_t n_read;
+        int r;
+
+        for (size_t at = 0; at < sizeof(work->stack); at += pages[n_pages++].iov_len) {
+                size_t n = at == 0 ? first : MIN_OF(RECORD_STACK_PAGE, sizeof(work->stack) - at);
+
+                local[n_pages] = (struct iovec){ work->stack + at, n };
+                pages[n_pages] = (struct iovec){ (void *) (uintptr_t) (work->sp + at), n };
+        }
+        n_read = system->read_memory(system->userdata, (pid_t) work->life.tgid, local, pages,
+                                     n_pages);
+        if (n_read < 0) {
+                work->result = text_file_code((int) -n_read);
+                return;
+        }
+        work->n_stack = (size_t) n_read;
+        /* Since it was seen to wait it may have gone on, and its number be another thread's. */
+        (void) snprintf(path, sizeof(path), "%u/task/%u/status", work->life.tgid, work->life.tid);
+        r = text_file_read(work->proc_fd, path, text, sizeof(text), &n_text);
+        if (r == 0)
+                r = proc_status_parse((Span){ text, n_text }, &status);
+        if (r == 0 && (!status.has_voluntary_csw || !status.has_nonvoluntary_csw ||
+                       status.voluntary_csw + status.nonvoluntary_csw != work->n_switches))
+                r = TEXT_E_VANISHED;
+        work->result = r;
+}
+
+static HeapFailure read_stack(MemoryJob *job, const StackAsked *asked, StackAnswered *ret) {
+        HeapFailure failure = memory_job_begin(job, MEMORY_STACKS, &asked->life, false);
+        MemoryWork *work;
+
+        if (failure != HEAP_FAILURE_NONE)
+                return failure;
+        work = memory_job_work(job);
+        if (!work)
+                return HEAP_FAILURE_PROCESS_VM_READV;
+        work->sp = asked->sp;
+        work->n_switches = asked->n_switches;
+        failure = memory_job_run(job, stack_step, memory_job_patience_ns(job, true));
+        if (failure == HEAP_FAILURE_NONE)
+                failure = heap_failure_of_reading(work->result, HEAP_FAILURE_PROCESS_VM_READV);
+        if (failure != HEAP_FAILURE_NONE)
+                return failure;
+        ret->n = (uint32_t) work->n_stack;
+        memcpy(ret->bytes, work->stack, work->n_stack);
+        return HEAP_FAILURE_NONE;
+}
+
 /* serving */
 
 typedef struct MemoryServer {
@@ -292,6 +351,9 @@ static int answer(void *userdata, const RoomCall *call, void *ret, size_t *ret_n
                 return 0;
         case MEMORY_QUESTION_TRIAL:
                 answered->TRIAL = heap_probe_try(server->probe, asked);
+                return 0;
+        case MEMORY_QUESTION_STACK:
+                answered->STACK.failure = read_stack(server->job, asked, &answered->STACK);
                 return 0;
         case MEMORY_QUESTION_END:
                 heap_probe_keep(server->probe);

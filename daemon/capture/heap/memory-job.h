@@ -22,101 +22,10 @@
 #include <stdint.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
-#include "capture/heap/heap-cache.h"
-#include "capture/heap/heap-failure.h"
+#include "capture/heap/memory-question.h"
 #include "capture/heap/module.h"
-#include "capture/heap/thread-counters.h"
 #include "capture/scene/blocking-thread.h"
 #include "capture/scene/scene.h"
-
-/* questions */
-
-typedef enum MemoryQuestion {
-        MEMORY_QUESTION_HEAP,     /* the counters of allocators */
-        MEMORY_QUESTION_COMMANDS, /* what processes were started as */
-        MEMORY_QUESTION_TRIAL,    /* whether memory can be read at all, of a MemoryLife */
-        MEMORY_QUESTION_END,      /* nothing more is asked: keeps what was found */
-        _MEMORY_QUESTION_MAX,
-} MemoryQuestion;
-
-/* A process, by its life. Numbers are those of the host. */
-typedef struct MemoryLife {
-        uint64_t start_ticks; /* of the leader; 0: not known */
-        uint32_t tgid;
-        uint32_t tid;   /* of a living thread, to reach the process by */
-        uint32_t owner; /* uid, as ThreadSlot has it */
-        uint32_t unused;
-} MemoryLife;
-
-/* In both directions thread and process number i are those of the question. */
-
-typedef struct HeapAskedProcess {
-        MemoryLife life;
-        uint32_t first, n;  /* its threads */
-        uint32_t is_nested; /* in a pid namespace below ours: no numbers of threads are known */
-        uint32_t was_slow;  /* in an earlier capture */
-        HeapFindings known;
-} HeapAskedProcess;
-
-typedef struct HeapAsked {
-        uint32_t n_threads, n_processes;
-        ThreadCounters threads[BATCH_MAX_THREADS];
-        HeapAskedProcess processes[BATCH_MAX_THREADS]; /* no more are sent than there are */
-} HeapAsked;
-
-typedef struct HeapAnsweredProcess {
-        uint32_t failure;  /* HeapFailure: of all its threads */
-        uint32_t was_read; /* what was found of its threads counts: it has plans */
-        uint32_t is_slow;
-        uint32_t unused;
-        HeapFindings found; /* to be kept, if it is settled */
-} HeapAnsweredProcess;
-
-typedef struct HeapAnswered {
-        ThreadCounters threads[BATCH_MAX_THREADS];
-        HeapAnsweredProcess processes[BATCH_MAX_THREADS];
-} HeapAnswered;
-
-typedef struct CommandsAsked {
-        uint32_t lines; /* CommandLines */
-        uint32_t n;
-        MemoryLife lives[BATCH_MAX_THREADS]; /* no more are sent than there are */
-} CommandsAsked;
-
-typedef struct AnsweredCommand {
-        uint32_t failure; /* HeapFailure; NONE: read */
-        ProcessCommand command;
-} AnsweredCommand;
-
-typedef union MemoryAsked {
-        HeapAsked HEAP;
-        CommandsAsked COMMANDS;
-        MemoryLife TRIAL;
-        uint64_t END;
-} MemoryAsked;
-
-typedef union MemoryAnswered {
-        HeapAnswered HEAP;
-        AnsweredCommand COMMANDS[BATCH_MAX_THREADS];
-        uint64_t TRIAL; /* HeapFailure */
-        uint64_t END;
-} MemoryAnswered;
-
-/* All of a question about @n processes, and of its answer. */
-static inline size_t memory_asked_bytes(MemoryQuestion question, size_t n) {
-        return question == MEMORY_QUESTION_HEAP
-                       ? offsetof(HeapAsked, processes) + n * sizeof(HeapAskedProcess)
-               : question == MEMORY_QUESTION_COMMANDS
-                       ? offsetof(CommandsAsked, lives) + n * sizeof(MemoryLife)
-               : question == MEMORY_QUESTION_TRIAL ? sizeof(MemoryLife)
-                                                   : sizeof(uint64_t);
-}
-static inline size_t memory_answered_bytes(MemoryQuestion question, size_t n) {
-        return question == MEMORY_QUESTION_HEAP
-                       ? offsetof(HeapAnswered, processes) + n * sizeof(HeapAnsweredProcess)
-               : question == MEMORY_QUESTION_COMMANDS ? n * sizeof(AnsweredCommand)
-                                                      : sizeof(uint64_t);
-}
 
 /* the job */
 
@@ -151,6 +60,7 @@ _must_check_ int memory_server_run(int socket_fd, const MemoryJobOptions *option
 typedef enum MemoryPurpose {
         MEMORY_COUNTERS,
         MEMORY_COMMANDS,
+        MEMORY_STACKS,
         _MEMORY_PURPOSE_MAX,
 } MemoryPurpose;
 
@@ -244,6 +154,10 @@ typedef struct MemoryWork {
 
         size_t n_arguments;
         char arguments[MEMORY_WORK_ARGUMENT_BYTES];
+
+        uint64_t sp, n_switches; /* StackAsked */
+        size_t n_stack;
+        char stack[MEMORY_STACK_BYTES];
 
         void (*step)(struct MemoryWork *work); /* what is done */
 } MemoryWork;

@@ -37,6 +37,11 @@ typedef struct RecordSample {
         __u64 start_boottime_ns;
         __u64 image;   /* of its process: another one once that has executed a program */
         __u64 seen_ns; /* CLOCK_MONOTONIC */
+        /* Of a wait that goes on alone, for who reads its memory. */
+        __u64 sp;
+        __u64 n_switches; /* with another number it has woken since */
+        __u32 owner;      /* who answers for the process (owner.bpf.h) */
+        __u32 unused;
         RecordPart wait, queue, running;
         char comm[TASK_COMM_BYTES];
         /* x86_64: r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss */

@@ -136,6 +136,12 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         }
 }
 
+void memory_jobs_end(Request *request) {
+        request->files_job = job_free(request->files_job);
+        request->memory_job = job_free(request->memory_job);
+        request->memory_was_asked = request->files_was_asked = false;
+}
+
 int memory_jobs_take(Request *request, const JobReply *note) {
         if (note->kind == PACKET_MEMORY)
                 start(request, note, ORDER_MEMORY);

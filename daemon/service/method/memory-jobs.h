@@ -25,5 +25,8 @@ void memory_jobs_prepare(FdStore *fd_store);
  */
 _must_check_ int memory_jobs_add(Request *request, CaptureOrder *order);
 
+/* Ends what was started for the request, whose next stage may ask anew. */
+void memory_jobs_end(Request *request);
+
 /* Is the on_note() of a stage: starts the job if @note asks for it. */
 int memory_jobs_take(Request *request, const JobReply *note);

@@ -126,8 +126,7 @@ static int on_captured(Request *request, const JobReply *reply) {
         Span texts[2];
         int r;
 
-        request->files_job = job_free(request->files_job);
-        request->memory_job = job_free(request->memory_job);
+        memory_jobs_end(request);
         if (state->fields.anonymous) {
                 r = held_files_add(&request->manager->held, addition->file, request->uid);
                 return r == 0 ? request_forward(request, reply) : r;

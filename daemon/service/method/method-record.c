@@ -15,6 +15,7 @@
 #include "service/method/addition.h"
 #include "service/method/folding.h"
 #include "service/method/loading.h"
+#include "service/method/memory-jobs.h"
 #include "service/method/upkeep.h"
 
 /*
@@ -114,6 +115,7 @@ static int on_recorded(Request *request, const JobReply *reply) {
         RecordState *state = request->state;
 
         state->unwind_job = job_free(state->unwind_job);
+        memory_jobs_end(request);
         /* A caller that has ended it can still cancel it. */
         request->is_kept = state->capture.addition.tagged && !request->is_stopping;
         request->is_stopping = false; /* the next job ends by itself */
@@ -134,7 +136,10 @@ static void on_unwind_reply(Job *job, const JobReply *reply, void *userdata) {
         state->unwind_job = job_free(job);
 }
 
-/* The job that records reads what everybody can write: its socket is passed on, and left alone. */
+/*
+ * The job that records reads what everybody can write: its socket is passed on, and left alone. At
+ * the end it asks for one that reads the stacks of those who go on waiting.
+ */
 static int on_note(Request *request, const JobReply *note) {
         RecordState *state = request->state;
         const Manager *manager = request->manager;
@@ -143,6 +148,8 @@ static int on_note(Request *request, const JobReply *note) {
         JobOrder job;
         int fd, r;
 
+        if (note->kind == PACKET_MEMORY)
+                return memory_jobs_take(request, note);
         if (note->kind != PACKET_UNWIND || state->unwind_job || note->n_fds == 0)
                 return 0;
         fd = TAKE_FD(note->fds[0]);

@@ -5,16 +5,21 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/macro.h"
 #include "capture/heap/file-job.h"
 #include "capture/heap/memory-job.h"
+#include "memory-served.h"
+#include "room/room.h"
 
 #define LIMIT_NS (100 * NSEC_PER_MSEC)
 #define LONG_NS (60 * NSEC_PER_SEC)
@@ -341,6 +346,109 @@ START_TEST(without_a_job_nothing_is_known) {
 }
 END_TEST
 
+/* stacks */
+
+static const char mark[] = "a word that lies on the stack";
+
+/* A process that waits for ever, and how it was seen to. */
+static pid_t start_waiting(StackAsked *ret) {
+        char path[64], line[4096];
+        unsigned long long sp = 0, number;
+        pid_t pid = fork();
+        FILE *text;
+
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+                char here[sizeof(mark)];
+
+                memcpy(here, mark, sizeof(mark));
+                asm volatile("" : : "r"(here) : "memory");
+                for (;;)
+                        (void) pause();
+        }
+        *ret = (StackAsked){ .life = { .tgid = (uint32_t) pid, .tid = (uint32_t) pid } };
+        while (sp == 0) {
+                (void) usleep(1000);
+                (void) snprintf(path, sizeof(path), "/proc/%d/syscall", (int) pid);
+                text = fopen(path, "re");
+                ck_assert_ptr_nonnull(text);
+                if (fgets(line, sizeof(line), text) && line[0] != 'r')
+                        ck_assert_int_eq(sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %llx", &sp), 1);
+                (void) fclose(text);
+        }
+        (void) snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
+        text = fopen(path, "re");
+        ck_assert_ptr_nonnull(text);
+        while (fgets(line, sizeof(line), text))
+                if (sscanf(line, "voluntary_ctxt_switches: %llu", &number) == 1 ||
+                    sscanf(line, "nonvoluntary_ctxt_switches: %llu", &number) == 1)
+                        ret->n_switches += number;
+        (void) fclose(text);
+        ret->sp = sp;
+        return pid;
+}
+
+static bool stack_fits(uint32_t question, size_t n) {
+        return question == MEMORY_QUESTION_STACK && n == sizeof(StackAnswered);
+}
+
+/* Asks a job that reads what there is. */
+static void ask_stack(const StackAsked *asked, StackAnswered *ret) {
+        const MemoryJobOptions real = {
+                .system = &capture_system_kernel,
+                .limit_ns = 60 * NSEC_PER_SEC,
+                .proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        };
+        const RoomTerms terms = {
+                .max_answer_bytes = sizeof(*ret),
+                .fits = stack_fits,
+                .open = memory_served_open,
+        };
+        const RoomQuestion question = {
+                .question = MEMORY_QUESTION_STACK,
+                .body = { (const char *) asked, sizeof(*asked) },
+                .fd = -EBADF,
+        };
+        unsigned n_before = memory_served.n_started;
+        Room *room;
+        size_t n;
+
+        memory_served.options = real;
+        ck_assert_int_eq(room_new(&terms, &room), 0);
+        ck_assert_int_eq(room_ask(room, &question, now_mono_ns() + 60 * NSEC_PER_SEC, ret, &n), 0);
+        room_free(room);
+        memory_served_join(n_before);
+        (void) close(real.proc_fd);
+}
+
+START_TEST(the_stack_of_a_thread_that_waits_is_read) {
+        StackAsked asked, other;
+        StackAnswered answer;
+        pid_t pid = start_waiting(&asked);
+
+        ask_stack(&asked, &answer);
+        ck_assert_uint_eq(answer.failure, HEAP_FAILURE_NONE);
+        ck_assert_uint_ge(answer.n, sizeof(mark));
+        ck_assert_ptr_nonnull(memmem(answer.bytes, answer.n, mark, sizeof(mark)));
+        /* It has woken since it was seen. */
+        other = asked;
+        other.n_switches--;
+        ask_stack(&other, &answer);
+        ck_assert_uint_ne(answer.failure, HEAP_FAILURE_NONE);
+        ck_assert_uint_eq(answer.n, 0);
+        /* There is no stack. */
+        other = asked;
+        other.sp = 4096;
+        ask_stack(&other, &answer);
+        ck_assert_uint_ne(answer.failure, HEAP_FAILURE_NONE);
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        /* There is no process. */
+        ask_stack(&asked, &answer);
+        ck_assert_uint_ne(answer.failure, HEAP_FAILURE_NONE);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("memory-job");
         TCase *shared = tcase_create("shared");
@@ -358,6 +466,7 @@ int main(void) {
         tcase_add_test(shared, a_late_answer_is_waited_for_at_the_end);
         tcase_add_test(shared, what_is_not_lasting_is_not_kept);
         tcase_add_test(shared, without_a_job_nothing_is_known);
+        tcase_add_test(shared, the_stack_of_a_thread_that_waits_is_read);
         suite_add_tcase(suite, shared);
         return check_main(suite);
 }

@@ -44,17 +44,17 @@ static inline void make_gate(char *path) {
 }
 
 /* @text is often a call whose answer it is, and made once. */
-#define ck_assert_has(text, part)                                                              \
-        do {                                                                                   \
-                const char *_text = (text);                                                    \
-                                                                                               \
-                ck_assert_msg(strstr(_text, (part)) != NULL, "no %s in %s", (part), _text);    \
+#define ck_assert_has(text, part)                                                           \
+        do {                                                                                \
+                const char *_text = (text);                                                 \
+                                                                                            \
+                ck_assert_msg(strstr(_text, (part)) != NULL, "no %s in %s", (part), _text); \
         } while (0)
-#define ck_assert_has_not(text, part)                                                          \
-        do {                                                                                   \
-                const char *_text = (text);                                                    \
-                                                                                               \
-                ck_assert_msg(strstr(_text, (part)) == NULL, "%s in %s", (part), _text);       \
+#define ck_assert_has_not(text, part)                                                    \
+        do {                                                                             \
+                const char *_text = (text);                                              \
+                                                                                         \
+                ck_assert_msg(strstr(_text, (part)) == NULL, "%s in %s", (part), _text); \
         } while (0)
 
 /*

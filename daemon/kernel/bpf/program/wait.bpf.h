@@ -489,6 +489,8 @@ int record_rest(struct bpf_iter__task *context) {
         if (!space)
                 return 0;
         describe(&space->sample, task);
+        space->sample.n_switches = task->nvcsw + task->nivcsw;
+        space->sample.owner = read_owner(task);
         now_ns = space->sample.seen_ns;
         if (of && of->epoch == control.reasons.epoch && of->since_ns != 0) {
                 since_ns = of->since_ns;
@@ -512,7 +514,8 @@ int record_rest(struct bpf_iter__task *context) {
         if (control.record.has_frames)
                 n = bpf_get_task_stack(task, space->sample.frames, sizeof(space->sample.frames), 0);
         space->sample.n_frames = n > 0 ? (__u32) n / sizeof(__u64) : 0;
-        read_registers(&space->sample, task);
+        /* Its memory is read by who may be kept waiting for it. */
+        space->sample.sp = read_registers(&space->sample, task);
         (void) bpf_seq_write(context->meta->seq, &space->sample, sizeof(space->sample));
         space->is_busy = 0;
         return 0;

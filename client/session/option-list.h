@@ -188,7 +188,10 @@
 #define OPTION_ID(id, ...) OPTION_##id,
 typedef enum OptionId { OPTIONS(OPTION_ID) _OPTION_MAX } OptionId;
 
-#define OPTION_BIT(id) (UINT64_C(1) << OPTION_##id)
+/* A bit for each option. */
+typedef unsigned __int128 OptionBits;
+
+#define OPTION_BIT(id) ((OptionBits) 1 << OPTION_##id)
 
 #define OPTION_COMMON_BIT(id, ...) OPTION_BIT(id) |
 #define OPTION_COMMON_BITS (OPTIONS_COMMON(OPTION_COMMON_BIT) 0)

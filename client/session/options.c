@@ -41,7 +41,7 @@ static const struct option long_options[] = {
 #define OPTION_NAME(id, name, ...) "--" name,
 static const char *const option_names[] = { OPTIONS(OPTION_NAME) };
 
-_Static_assert(_OPTION_MAX <= 64, "a bit for each option");
+_Static_assert(_OPTION_MAX <= 8 * sizeof(OptionBits), "a bit for each option");
 
 #define FORMAT_NAME(id, name) name,
 static const char *const format_names[] = { FORMATS(FORMAT_NAME) };
@@ -371,7 +371,7 @@ int options_parse(int argc, char *argv[], uint64_t now_realtime_ns, Options *ret
                         if (code == ':')
                                 return refuse(ret_complaint, "%s needs a value.", word);
                 }
-                options.given |= UINT64_C(1) << id;
+                options.given |= (OptionBits) 1 << id;
                 r = take_option(&(Taking){ .options = &options,
                                            .value = optarg,
                                            .now_realtime_ns = now_realtime_ns,

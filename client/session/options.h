@@ -59,7 +59,7 @@ typedef enum StackKinds {
 #define OPTIONS_MAX_HOSTS 64u
 
 typedef struct Options {
-        uint64_t given; /* OPTION_BIT() of every option that was given */
+        OptionBits given; /* OPTION_BIT() of every option that was given */
 
         const char *socket_path; /* NULL: not given */
         const char *spool_path;

@@ -67,7 +67,7 @@ static int take_verb(const char *word, const Verb **ret) {
 
 /* help */
 
-static void print_options(const Lines *lines, const Verb *verb, uint64_t bits) {
+static void print_options(const Lines *lines, const Verb *verb, OptionBits bits) {
         for (unsigned id = 0; id < _OPTION_MAX; id++) {
                 const OptionRow *row = &option_table[id];
                 const char *argument_name = row->argument_name, *text = row->help;
@@ -155,7 +155,7 @@ static const struct {
  * arguments and hosts.
  */
 static int check(const Options *options, const Verb *verb) {
-        uint64_t strange = options->given & ~(OPTION_COMMON_BITS | verb->options);
+        OptionBits strange = options->given & ~(OPTION_COMMON_BITS | verb->options);
         size_t n_arguments = options->n_arguments - 1;
         char quoted[QUOTE_BYTES];
 

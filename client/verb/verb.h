@@ -27,8 +27,8 @@ typedef struct Verb {
         const char *needs;    /* what too few arguments lack: "a snapshot" */
         size_t min_arguments; /* without the verb itself */
         size_t max_arguments;
-        uint64_t options; /* OPTION_BIT() of the options it takes besides the common ones */
-        uint32_t formats; /* FORMAT_BIT() of its formats, if it takes --format */
+        OptionBits options; /* OPTION_BIT() of the options it takes besides the common ones */
+        uint32_t formats;   /* FORMAT_BIT() of its formats, if it takes --format */
         VerbHosts hosts;
         int (*run)(Session *session);
 } Verb;

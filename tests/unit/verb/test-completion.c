@@ -49,7 +49,7 @@ static void append(char list[static LIST_BYTES], const char *before, const char 
 }
 
 /* "--tag --replace" */
-static void list_options(uint64_t bits, char list[static LIST_BYTES]) {
+static void list_options(OptionBits bits, char list[static LIST_BYTES]) {
         list[0] = '\0';
         for (unsigned id = 0; id < _OPTION_MAX; id++)
                 if (bits >> id & 1)
@@ -87,14 +87,14 @@ END_TEST
 
 START_TEST(options_of_all_verbs_and_those_with_values_are_known) {
         char list[LIST_BYTES];
-        uint64_t valued = 0;
+        OptionBits valued = 0;
 
         read_shell(_i);
         list_options(OPTION_COMMON_BITS, list);
         assert_has_list(list);
         for (unsigned id = 0; id < _OPTION_MAX; id++)
                 if (option_table[id].argument == OPTION_ARGUMENT_REQUIRED)
-                        valued |= UINT64_C(1) << id;
+                        valued |= (OptionBits) 1 << id;
         list_options(valued, list);
         assert_has_list(list);
 }

@@ -33,6 +33,11 @@ int wire_error_encode(Buffer *buffer, WireError error, const WireErrorDetail *de
                 json_write_member_name(&writer, "nearest", span_of(detail->nearest));
         if (detail->has_offset)
                 json_write_member_u64(&writer, "offset", detail->offset);
+        if (detail->has_recorder) {
+                json_write_member_u64(&writer, "uid", detail->uid);
+                json_write_member_u64(&writer, "sinceRealtimeNs", detail->since_realtime_ns);
+                json_write_member_u64(&writer, "untilRealtimeNs", detail->until_realtime_ns);
+        }
         json_write_end(&writer);
         return json_writer_finish(&writer);
 }

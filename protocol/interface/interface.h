@@ -23,7 +23,9 @@ typedef struct WireErrorDetail {
         const char *reason;  /* a sentence or fragment of ours; NULL: none */
         const char *nearest; /* NoSuchSnapshot: a similar name; NULL: there is none */
         bool has_offset;
-        uint64_t offset; /* SnapshotUnreadable */
+        uint64_t offset;   /* SnapshotUnreadable */
+        bool has_recorder; /* RecordingRuns */
+        uint64_t uid, since_realtime_ns, until_realtime_ns;
 } WireErrorDetail;
 
 /* The interfaces as the .varlink files describe them. */

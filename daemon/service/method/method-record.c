@@ -2,7 +2,6 @@
 #include "service/method/method.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -247,16 +246,12 @@ static int on_begin_written(Request *request) {
 static int refuse_second(Request *request) {
         const Request *other = request->manager->recording;
         const RecordState *state = other->state;
-        char reason[256], until[64] = "";
-        time_t seconds = (time_t) (state->until_realtime_ns / NSEC_PER_SEC);
-        struct tm time;
 
-        if (state->until_realtime_ns > 0 && localtime_r(&seconds, &time))
-                (void) strftime(until, sizeof(until), ", until %Y-%m-%d %H:%M:%S at the latest",
-                                &time);
-        (void) snprintf(reason, sizeof(reason), "uid %u is recording this host%s",
-                        (unsigned) other->uid, until);
-        return request_refuse(request, WIRE_ERROR_BUSY, reason);
+        return request_fail(request, WIRE_ERROR_RECORDING_RUNS,
+                            &(WireErrorDetail){ .has_recorder = true,
+                                                .uid = other->uid,
+                                                .since_realtime_ns = state->since_realtime_ns,
+                                                .until_realtime_ns = state->until_realtime_ns });
 }
 
 int method_record(Request *request) {
@@ -328,6 +323,11 @@ int method_record(Request *request) {
         state->capture.addition.replace = fields->replace;
         if (fields->tag)
                 memcpy(state->capture.addition.name.text, fields->tag, strlen(fields->tag) + 1);
+        state->since_realtime_ns = clock_now_ns(CLOCK_REALTIME);
+        state->until_realtime_ns =
+                state->since_realtime_ns + (fields->for_ns.is_set
+                                                    ? MIN_OF(fields->for_ns.value, LIMIT_RECORD_NS)
+                                                    : LIMIT_RECORD_NS);
         manager->recording = request;
         clean_spool(manager);
         return request_submit(request, NULL, QUEUE_ADDING, &addition_capturing);
@@ -339,7 +339,7 @@ int method_end_recording(Request *request) {
         int r = 0;
 
         if (!other)
-                return request_refuse(request, WIRE_ERROR_JOB_FAILED, "nobody records this host");
+                return request_fail(request, WIRE_ERROR_NO_RECORDING, NULL);
         if (request->uid != 0 && request->uid != other->uid)
                 return request_fail(request, WIRE_ERROR_PERMISSION_DENIED, NULL);
         state = other->state;

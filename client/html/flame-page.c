@@ -7,6 +7,7 @@
 #include "html/html-data.h"
 #include "html/html-page.h"
 #include "render/cell.h"
+#include "stack/stack-text.h"
 
 /* A piece of the page has so many of them at most: a browser parses each as a whole. */
 #define NAMES_PER_PIECE 20000u
@@ -64,10 +65,16 @@ static void write_stacks(HtmlPage *page, const StackStore *store) {
 
 int flame_page_write(FILE *out, StackStore *store, json_object *first) {
         static const char *const members[] = { "snapshot", "elapsedNs", "recording", "places" };
+        _cleanup_(buffer_done) Buffer scope = {};
         HtmlPage page = { .out = out };
         JsonOut *json = &page.json;
+        const char *text = "";
         int r = stack_store_sort(store);
 
+        if (r == 0)
+                r = stack_append_scope(&scope, cell_member(first, "recording"));
+        if (r == 0)
+                r = buffer_terminate(&scope, &text);
         if (r != 0)
                 return r;
         json_out_init(json, out, JSON_STYLE_SHORT);
@@ -79,6 +86,10 @@ int flame_page_write(FILE *out, StackStore *store, json_object *first) {
         for (size_t i = 0; i < ELEMENTSOF(members); i++) {
                 json_out_key(json, members[i]);
                 html_data_write_value(json, cell_member(first, members[i]));
+        }
+        if (text[0] != '\0') {
+                json_out_key(json, "scope");
+                json_out_text(json, text);
         }
         json_out_member_u64(json, "stacks", store->n);
         json_out_member_u64(json, "frames", store->n_frames);

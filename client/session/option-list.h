@@ -88,7 +88,7 @@
           "Write the snapshot to FILE (\"-\": stdout) instead of the spool")                    \
         O(FOR, "for", 0, REQUIRED, "TIME", SPAN(for_ns),                                        \
           "Record for so long: 10s, 2min, 500ms (default: until COMMAND or Ctrl-C ends it, at "   \
-          "most an hour)")                                                                      \
+          "most as long as ctprofd.conf(5) says, there 1h)")                                    \
         O(STACK_KINDS, "stack-kinds", 0, REQUIRED, "WHICH", CHOICE(stack_kinds),                \
           "Take the stacks of the kernel (kernel), of user mode (user), of both (default) or "   \
           "none")                                                                               \
@@ -101,6 +101,22 @@
           "chooses)")                                                                           \
         O(USER_STACK, "user-stack", 0, REQUIRED, "SIZE", VALUE(user_stack),                     \
           "Copy at most so much of a stack of user mode, as 16K; none: take none")              \
+        O(PID, "pid", 0, REQUIRED, "LIST", VALUE(pid),                                          \
+          "Take samples of these processes only: 12,13")                                        \
+        O(UID, "uid", 0, REQUIRED, "LIST", VALUE(uid),                                          \
+          "Take samples of processes of these users only, by number or name")                   \
+        O(COMM, "comm", 0, REQUIRED, "GLOB", VALUE(comm),                                       \
+          "Take samples of threads only that are called so, or whose process is")               \
+        O(CGROUP, "cgroup", 0, REQUIRED, "PATH", TEXT(cgroup, "path"),                          \
+          "Take samples in this cgroup only, and in those below it: /system.slice/x.service")   \
+        O(USER_THREADS, "user-threads", 0, NONE, "", GIVEN,                                     \
+          "Take samples of threads of programs only")                                           \
+        O(KERNEL_THREADS, "kernel-threads", 0, NONE, "", GIVEN,                                 \
+          "Take samples of threads of the kernel only")                                         \
+        O(MIN, "min", 0, REQUIRED, "TIME", SPAN(min_ns),                                        \
+          "Take stacks of waits only that last at least so long")                               \
+        O(MAX, "max", 0, REQUIRED, "TIME", SPAN(max_ns),                                        \
+          "Take stacks of waits only that last at most so long")                                \
         O(SINCE, "since", 0, REQUIRED, "TIME", TIME(since_realtime_ns),                         \
           "Only snapshots captured at TIME or later: \"2026-11-20 15:30\", today, "             \
           "yesterday, -2h")                                                                     \

@@ -2,6 +2,7 @@
 #include "session/options.h"
 
 #include <getopt.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/quantity.h"
 #include "render/when.h"
 #include "session/complain.h"
+#include "view/glob.h"
 #include "view/view-part.h"
 
 #define OPTION_ROW(id, name_, letter_, argument_, argument_name_, taken, help_) \
@@ -202,6 +204,56 @@ static int take_user_stack(Taking *taking) {
                 return 0;
         return refuse(taking->complaint, "--user-stack %s is no size: write 16K, or none.",
                       quote(taking->value, taking->quoted));
+}
+
+/* @find turns a word that is no number into one; NULL: there is nothing else. */
+static int take_numbers(Taking *taking, OptionNumbers *numbers, const char *option,
+                        const char *wanted, bool (*find)(const char *word, uint32_t *ret)) {
+        for (const char *at = taking->value;; at++) {
+                size_t n = strcspn(at, ",");
+                char word[256] = "";
+                uint32_t number;
+
+                if (numbers->n == OPTIONS_MAX_NUMBERS)
+                        return refuse(taking->complaint, "%s takes at most %u.", option,
+                                      OPTIONS_MAX_NUMBERS);
+                if (n < sizeof(word))
+                        memcpy(word, at, n);
+                if (!number_parse_u32(span_of(word), &number) && (!find || !find(word, &number)))
+                        return refuse(taking->complaint, "%s %s is no %s.", option,
+                                      quote_span((Span){ at, n }, taking->quoted), wanted);
+                numbers->all[numbers->n++] = number;
+                at += n;
+                if (*at == '\0')
+                        return 0;
+        }
+}
+
+static bool find_user(const char *word, uint32_t *ret) {
+        const struct passwd *passwd = word[0] != '\0' ? getpwnam(word) : NULL;
+
+        if (passwd)
+                *ret = passwd->pw_uid;
+        return passwd != NULL;
+}
+
+static int take_pid(Taking *taking) {
+        return take_numbers(taking, &taking->options->pids, "--pid", "number of a process", NULL);
+}
+
+static int take_uid(Taking *taking) {
+        return take_numbers(taking, &taking->options->uids, "--uid", "user of this host",
+                            find_user);
+}
+
+static int take_comm(Taking *taking) {
+        int r = glob_check_text(span_of(taking->value));
+
+        taking->options->comm = taking->value;
+        if (r == 0)
+                return 0;
+        return refuse(taking->complaint, "--comm %s is no glob: %s.",
+                      quote(taking->value, taking->quoted), glob_fault(r));
 }
 
 /* Nine decimals, as seconds have, are enough for a probability. */

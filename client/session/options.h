@@ -57,6 +57,14 @@ typedef enum StackKinds {
 
 /* --host may be given so often: each time it can name many. */
 #define OPTIONS_MAX_HOSTS 64u
+/* As many as a recording takes. */
+#define OPTIONS_MAX_NUMBERS 16u
+
+/* Numbers of processes or of users. */
+typedef struct OptionNumbers {
+        uint32_t all[OPTIONS_MAX_NUMBERS];
+        size_t n;
+} OptionNumbers;
 
 typedef struct Options {
         OptionBits given; /* OPTION_BIT() of every option that was given */
@@ -80,6 +88,9 @@ typedef struct Options {
         uint64_t for_ns, period_ns; /* 0: not given */
         StackKinds stack_kinds;     /* when it was given */
         uint64_t user_stack_bytes;  /* likewise; 0: none */
+        OptionNumbers pids, uids;
+        const char *comm, *cgroup; /* NULL: not given */
+        uint64_t min_ns, max_ns;   /* 0: not given */
         uint64_t since_realtime_ns, until_realtime_ns;
         Format format;
 

@@ -200,9 +200,67 @@ static int print_end(const StackText *text, const char *way_to_hidden, const cha
         return r;
 }
 
-static void print_heading(const StackText *text) {
-        (void) fprintf(text->out, "%sstacks%s\n", text->terminal->colour ? "\033[1m" : "",
-                       text->terminal->colour ? "\033[0m" : "");
+static void append_numbers(Buffer *line, json_object *numbers, const char *one, const char *more) {
+        size_t n = cell_length(numbers);
+
+        for (size_t i = 0; i < n; i++)
+                buffer_append_format(
+                        line, "%s%llu",
+                        i > 0    ? ", "
+                        : n == 1 ? one
+                                 : more,
+                        (unsigned long long) json_object_get_uint64(cell_element(numbers, i)));
+}
+
+int stack_append_scope(Buffer *line, json_object *recording) {
+        json_object *filter = cell_member(recording, "filter");
+        json_object *comm = cell_member(filter, "comm"), *cgroup = cell_member(filter, "cgroup");
+        Span threads = cell_string(cell_member(filter, "threads"));
+        uint64_t min_ns = cell_u64(filter, "minNs"), max_ns = cell_u64(filter, "maxNs");
+
+        if (json_object_get_boolean(cell_member(filter, "descendants")))
+                buffer_append_text(line, " of the command and what it started");
+        append_numbers(line, cell_member(filter, "pids"), " of process ", " of processes ");
+        append_numbers(line, cell_member(filter, "uids"), " of uid ", " of uids ");
+        if (span_is(threads, "user") || span_is(threads, "kernel"))
+                buffer_append_text(line,
+                                   span_is(threads, "user") ? " of programs" : " of the kernel");
+        if (comm) {
+                buffer_append_text(line, " called ");
+                printable_append_name(line, cell_string(comm));
+        }
+        if (cgroup) {
+                buffer_append_text(line, " in ");
+                printable_append_name(line, cell_string(cgroup));
+        }
+        if (min_ns > 0 || max_ns > 0)
+                buffer_append_text(line, " of waits of");
+        if (min_ns > 0) {
+                buffer_append_byte(line, ' ');
+                compact_append_span(line, (double) min_ns);
+                buffer_append_text(line, max_ns > 0 ? " to" : " and more");
+        }
+        if (max_ns > 0) {
+                buffer_append_byte(line, ' ');
+                compact_append_span(line, (double) max_ns);
+                if (min_ns == 0)
+                        buffer_append_text(line, " and less");
+        }
+        return buffer_failure(line);
+}
+
+/* "stacks of uid 1000 called nginx*" */
+static int print_heading(const StackText *text, const char *what) {
+        _cleanup_(buffer_done) Buffer scope = {};
+        const char *line = "";
+        int r = stack_append_scope(&scope, cell_member(text->first, "recording"));
+
+        if (r == 0)
+                r = buffer_terminate(&scope, &line);
+        if (r == 0)
+                (void) fprintf(text->out, "%s%s%s%s\n", text->terminal->colour ? "\033[1m" : "",
+                               what, text->terminal->colour ? "\033[0m" : "", line);
+        return r;
 }
 
 /* one a line */
@@ -217,13 +275,12 @@ int stack_text_print_list(const StackText *text, const StackStore *store) {
         double total = total_ns(text, store);
         int r;
 
-        if (store->n == 0) {
-                (void) fputs("no stacks\n", text->out);
-                return 0;
-        }
-        print_heading(text);
-        r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
-                      &table);
+        if (store->n == 0)
+                return print_heading(text, "no stacks");
+        r = print_heading(text, "stacks");
+        if (r == 0)
+                r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
+                              &table);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < store->n; i++) {
@@ -378,15 +435,14 @@ int stack_text_print_trees(const StackText *text, StackStore *store) {
 
         if (r != 0)
                 return r;
-        if (store->n == 0) {
-                (void) fputs("no stacks\n", text->out);
-                return 0;
-        }
+        if (store->n == 0)
+                return print_heading(text, "no stacks");
         for (size_t i = 0; i < store->n; i++)
                 columns[1].absent = columns[1].absent && store->rows[i].is_exact;
-        print_heading(text);
-        r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
-                      &table);
+        r = print_heading(text, "stacks");
+        if (r == 0)
+                r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
+                              &table);
         if (r < 0)
                 return r;
         tree.table = table;

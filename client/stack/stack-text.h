@@ -31,6 +31,12 @@ _must_check_ int stack_text_print_list(const StackText *text, const StackStore *
 _must_check_ int stack_text_print_trees(const StackText *text, StackStore *store);
 
 /*
+ * Appends of what a recording took samples, from its facts: " of uid 1000 called nginx*"; nothing
+ * when it took them of everything.
+ */
+int stack_append_scope(Buffer *line, json_object *recording);
+
+/*
  * Appends the three functions of @row that tell most, the innermost first: "read_page ← scan ←
  * query". How a system call enters the kernel and how a thread leaves its CPU is the same in every
  * stack and says nothing.

@@ -256,6 +256,10 @@ static int check_many(const Options *options, const Verb *verb, size_t n_hosts) 
                 return complain(STATUS_USAGE,
                                 "--output names one file, and each host has a snapshot of its "
                                 "own: capture them, then \"export\" writes a file for each.");
+        if (verb->run == verb_record && options->for_ns == 0)
+                return complain(STATUS_USAGE,
+                                "\"record\" needs --for TIME with several hosts: they record at "
+                                "the same time, each to its end.");
         if (options->format == FORMAT_FOLDED || options->format == FORMAT_SPEEDSCOPE)
                 return complain(STATUS_USAGE, "--format %s is for the stacks of one host.",
                                 format_name(options->format));

@@ -344,11 +344,12 @@ static int tell_all(FanOut *fan) {
 /* the loop */
 
 /*
- * --fanout bounds how many are asked at a time. With --at all have to stand ready together: there
- * it bounds how many log in at a time.
+ * --fanout bounds how many are asked at a time. With --at all have to stand ready together, and
+ * with --for they record at the same time: there it bounds how many log in at a time.
  */
 static size_t count_busy(const FanOut *fan) {
-        bool only_logins = fan->session->options->at_realtime_ns > 0;
+        const Options *options = fan->session->options;
+        bool only_logins = options->at_realtime_ns > 0 || options->for_ns > 0;
         size_t n = 0;
 
         for (size_t i = 0; i < fan->n_begun; i++)

@@ -23,6 +23,11 @@
 #define VERB_VIEW_FORMATS \
         (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON) | FORMAT_BIT(HTML))
 
+/* Of which threads "record" takes samples. */
+#define VERB_FILTER_BITS                                                             \
+        (OPTION_BIT(PID) | OPTION_BIT(UID) | OPTION_BIT(COMM) | OPTION_BIT(CGROUP) | \
+         OPTION_BIT(USER_THREADS) | OPTION_BIT(KERNEL_THREADS))
+
 /* "export" takes these beside --changes. */
 #define VERB_CHANGES_BITS                                                                      \
         (OPTION_BIT(SINCE) | OPTION_BIT(UNTIL) | OPTION_BIT(AFTER) | OPTION_BIT(PRESENT) |     \
@@ -63,7 +68,8 @@
           NULL, 0, VERB_ANY_ARGUMENTS,                                                             \
           OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(FOR) | OPTION_BIT(STACK_KINDS) |      \
           OPTION_BIT(ON_CPU) | OPTION_BIT(OFF_CPU) | OPTION_BIT(PERIOD) |                          \
-          OPTION_BIT(USER_STACK) | OPTION_BIT(VERBOSE), 0, ONE)                                    \
+          OPTION_BIT(USER_STACK) | VERB_FILTER_BITS | OPTION_BIT(ALL) | OPTION_BIT(MIN) |          \
+          OPTION_BIT(MAX) | OPTION_BIT(OUTPUT) | OPTION_BIT(VERBOSE), 0, MANY)                     \
         V(info, "info", "SNAPSHOT",                                                                \
           "Show where a snapshot comes from and how complete it is",                               \
           "a snapshot", 1, 1, 0, 0, MANY)                                                          \
@@ -152,6 +158,11 @@
           "Name of the recording (default: the time of its end)")                                  \
         H(record, REPLACE, NULL,                                                                   \
           "Replace the snapshot or recording that has this name")                                  \
+        H(record, ALL, NULL,                                                                       \
+          "Take samples of all threads of the host (default: with COMMAND of it and what it "      \
+          "starts, unless other options choose)")                                                  \
+        H(record, OUTPUT, NULL,                                                                    \
+          "Write the recording to FILE (\"-\": stdout) instead of the spool")                      \
         H(export, FORMAT, NULL,                                                                    \
           "ctprof (default: the file as it is), ktstr (for the prior tool) or ndjson (one "        \
           "thread per line); with --changes ndjson (default) or csv")                              \

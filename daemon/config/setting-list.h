@@ -66,6 +66,10 @@
           NSEC_PER_SEC, SETTING_DAY_NS, LIMIT_CAPTURE_NS)                                          \
         S(ANALYSIS_TIME, "Jobs", "AnalysisTime", TIME,                                             \
           NSEC_PER_SEC, SETTING_DAY_NS, LIMIT_ANALYSIS_NS)                                         \
+        S(RECORDING_TIME, "Jobs", "RecordingTime", TIME,                                           \
+          NSEC_PER_SEC, SETTING_DAY_NS, LIMIT_RECORD_NS)                                           \
+        S(RECORDING_BYTES, "Jobs", "RecordingBytes", SIZE,                                         \
+          SETTING_MIB, SETTING_TIB, LIMIT_RECORD_BYTES)                                            \
         S(ANALYSES, "Jobs", "MaxAnalyses", COUNT,                                                  \
           1, 64, LIMIT_ANALYSES)                                                                   \
         S(CAPTURES_WAITING, "Jobs", "MaxCapturesWaiting", COUNT,                                   \

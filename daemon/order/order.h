@@ -27,6 +27,7 @@
 #include "kernel/bpf/task-object.h"
 #include "metric/command.h"
 #include "metric/choice.h"
+#include "record/record-scope.h"
 #include "spool/spool.h"
 #include "view/view.h"
 #include "wire/limits.h"
@@ -167,7 +168,8 @@ typedef struct RecordOrder {
         bool frames;           /* of the kernel */
         uint32_t stack_bytes;  /* of user mode; 0: no such stacks */
         uint64_t period_ns, max_samples;
-        uint64_t limit_ns, limit_bytes; /* it ends by itself then */
+        uint64_t limit_ns; /* it ends by itself then */
+        RecordScope scope; /* without the id of the cgroup, which the job finds */
 } RecordOrder;
 
 typedef struct UnwindOrder {

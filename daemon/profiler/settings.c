@@ -88,6 +88,8 @@ ManagerSettings settings_of_service(const Config *config, int spool_fd) {
                 .heap_ns = config->values[SETTING_HEAP_TIME].number,
                 .capture_ns = config->values[SETTING_CAPTURE_TIME].number,
                 .analysis_ns = config->values[SETTING_ANALYSIS_TIME].number,
+                .recording_ns = config->values[SETTING_RECORDING_TIME].number,
+                .recording_bytes = config->values[SETTING_RECORDING_BYTES].number,
         };
 
         /* These two are switched off by 0 and by "infinity". */

@@ -295,6 +295,17 @@ static int take_sample(Collector *collector, const RecordMessage *message) {
             sample->place > _RECORD_PLACE_MAX)
                 return -EBADMSG;
         collector->n_taken++;
+        thread.start_boottime_ns = sample->start_boottime_ns;
+        thread.tid = sample->tid;
+        thread.tgid = sample->tgid;
+        memcpy(thread.comm, sample->comm, sizeof(thread.comm));
+        process = find_process(collector, sample->tgid);
+        memcpy(thread.process, process ? process->comm : sample->process, sizeof(thread.process));
+        r = stack_table_add_thread(&collector->table, &thread, &number);
+        /* One without a part tells of a thread that the recording takes, and of no time. */
+        if (r < 0 || (sample->wait.weight_ns == 0 && sample->queue.weight_ns == 0 &&
+                      sample->running.weight_ns == 0))
+                return r;
         r = add_user_frames(collector, sample,
                             (Span){ (const char *) (sample + 1), sample->n_stack_bytes }, &n);
         n_hook = count_hook_frames(collector, sample);
@@ -302,14 +313,6 @@ static int take_sample(Collector *collector, const RecordMessage *message) {
                 r = add_kernel_frame(collector, sample->frames[i], &collector->frames[n++]);
         if (r == 0)
                 r = stack_table_add_stack(&collector->table, collector->frames, n, &stack);
-        thread.start_boottime_ns = sample->start_boottime_ns;
-        thread.tid = sample->tid;
-        thread.tgid = sample->tgid;
-        memcpy(thread.comm, sample->comm, sizeof(thread.comm));
-        process = find_process(collector, sample->tgid);
-        memcpy(thread.process, process ? process->comm : sample->comm, sizeof(thread.process));
-        if (r == 0)
-                r = stack_table_add_thread(&collector->table, &thread, &number);
         if (r == 0 && sample->place < _RECORD_PLACE_MAX)
                 r = add_part(collector, number, stack, sample->place, &sample->wait);
         if (r == 0)

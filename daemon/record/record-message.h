@@ -14,6 +14,9 @@
  *     PROCESS  RecordProcess, Mapping of it in ascending order; replaces what was told of it before
  *     SAMPLE   RecordSample, bytes of the stack
  *     END      RecordSummary; a descriptor: what is to be written into
+ *
+ * It answers with a PROCESS, itself, at the beginning, and in the end with an END and a number: 0,
+ * or 1 where the document found no room.
  */
 
 #include <stdbool.h>
@@ -22,6 +25,7 @@
 #include "base/macro.h"
 #include "kernel/bpf/ledger-record.h"
 #include "kernel/bpf/record-sample.h"
+#include "record/record-scope.h"
 #include "record/unwinder.h"
 
 typedef enum RecordMessageKind {
@@ -48,13 +52,15 @@ typedef struct RecordProcess {
 
 typedef struct RecordSummary {
         uint64_t begin_boottime_ns, end_boottime_ns;
-        uint64_t period_ns;        /* at the end; it was shorter before @n_periods changes */
-        uint64_t n_periods;        /* how often it was changed */
-        RecordControl control;     /* with the losses */
+        uint64_t period_ns;    /* at the end; it was shorter before @n_periods changes */
+        uint64_t n_periods;    /* how often it was changed */
+        RecordControl control; /* with the losses */
+        RecordScope scope;
         uint64_t n_processes;      /* whose mappings were read */
         uint64_t n_lost_processes; /* that had ended before */
         uint64_t n_cut_processes;  /* with more mappings than are told */
         uint64_t n_unread_rest;    /* waits that went on, of which no stack could be read */
+        uint64_t n_left_out;       /* samples of the ring that are of threads with another name */
         bool sees_return;          /* threads are seen when they go on: stacks of user mode */
         bool has_clock;
         bool waiting, running; /* what was sampled */

@@ -85,6 +85,45 @@ static void end_table(Output *output) {
         json_write_end(&output->json);
 }
 
+static const char *const thread_words[_RECORD_THREADS_MAX] = {
+        [RECORD_THREADS_ALL] = "all",
+        [RECORD_THREADS_USER] = "user",
+        [RECORD_THREADS_KERNEL] = "kernel",
+};
+
+static void write_numbers(JsonWriter *json, const char *key, const uint32_t *numbers, uint32_t n) {
+        if (n == 0)
+                return;
+        json_write_key(json, key);
+        json_write_array(json);
+        for (uint32_t i = 0; i < MIN_OF(n, RECORD_FILTER_MAX); i++)
+                json_write_u64(json, numbers[i]);
+        json_write_end(json);
+}
+
+/* What is not there is no condition. */
+static void write_scope(JsonWriter *json, const RecordScope *scope) {
+        const RecordFilter *filter = &scope->filter;
+
+        json_write_key(json, "filter");
+        json_write_object(json);
+        if (filter->starter != 0)
+                json_write_member_bool(json, "descendants", true);
+        write_numbers(json, "pids", filter->pids, filter->n_pids);
+        write_numbers(json, "uids", filter->uids, filter->n_uids);
+        if (scope->comm[0] != '\0')
+                json_write_member_name(json, "comm", span_of(scope->comm));
+        if (scope->cgroup[0] != '\0')
+                json_write_member_name(json, "cgroup", span_of(scope->cgroup));
+        if (filter->threads != RECORD_THREADS_ALL)
+                json_write_member_text(json, "threads", thread_words[filter->threads]);
+        if (scope->min_ns > 0)
+                json_write_member_u64(json, "minNs", scope->min_ns);
+        if (scope->max_ns > 0)
+                json_write_member_u64(json, "maxNs", scope->max_ns);
+        json_write_end(json);
+}
+
 #define WRITE_COUNT(name, member) json_write_member_u64(json, #name, facts->member);
 
 void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
@@ -97,6 +136,8 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
         json_write_member_bool(json, "seesReturn", facts->sees_return);
         json_write_member_bool(json, "hasClock", facts->has_clock);
         RECORDING_COUNTS(WRITE_COUNT)
+        if (facts->scope.filter.is_on || record_scope_has_lengths(&facts->scope))
+                write_scope(json, &facts->scope);
         json_write_end(json);
 }
 
@@ -422,6 +463,74 @@ static const DocumentSection sections[] = {
         { "samples", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
 };
 
+static int read_numbers(JsonScanner *scanner, uint32_t *numbers, uint32_t *ret_n) {
+        JsonToken token;
+        uint64_t value;
+        int r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
+
+        for (*ret_n = 0; r == 0; (*ret_n)++) {
+                json_scanner_next(scanner, &token);
+                if (token == JSON_TOKEN_ARRAY_END)
+                        break;
+                if (*ret_n == RECORD_FILTER_MAX || !json_scanner_has_u64(scanner, &value) ||
+                    value > UINT32_MAX)
+                        return json_scanner_fail(scanner, "a list of a few numbers is expected");
+                numbers[*ret_n] = (uint32_t) value;
+        }
+        return r;
+}
+
+static int read_name(JsonScanner *scanner, char *name, size_t n_bytes) {
+        _cleanup_(buffer_done) Buffer bytes = {};
+        Span text;
+        int r = json_scanner_text(scanner, &text);
+
+        if (r == 0)
+                r = name_unescape(&bytes, text);
+        if (r != 0)
+                return r;
+        if (bytes.n == 0 || bytes.n >= n_bytes || memchr(bytes.bytes, '\0', bytes.n))
+                return json_scanner_fail(scanner, "a name is expected");
+        memcpy(name, bytes.bytes, bytes.n);
+        name[bytes.n] = '\0';
+        return 0;
+}
+
+static int read_condition(void *userdata, JsonScanner *scanner, Span key) {
+        RecordScope *scope = userdata;
+        RecordFilter *filter = &scope->filter;
+        bool is_started;
+        Span word;
+        int r;
+
+        if (span_is(key, "minNs"))
+                return json_scanner_u64(scanner, &scope->min_ns);
+        if (span_is(key, "maxNs"))
+                return json_scanner_u64(scanner, &scope->max_ns);
+        if (span_is(key, "pids"))
+                return read_numbers(scanner, filter->pids, &filter->n_pids);
+        if (span_is(key, "uids"))
+                return read_numbers(scanner, filter->uids, &filter->n_uids);
+        if (span_is(key, "comm"))
+                return read_name(scanner, scope->comm, sizeof(scope->comm));
+        if (span_is(key, "cgroup"))
+                return read_name(scanner, scope->cgroup, sizeof(scope->cgroup));
+        if (span_is(key, "descendants")) {
+                r = json_scanner_bool(scanner, &is_started);
+                filter->starter = r == 0 && is_started;
+                return r;
+        }
+        /* What else is left out of the stacks this program does not know. */
+        if (!span_is(key, "threads"))
+                return json_scanner_fail(scanner, "newer than this program reads");
+        r = json_scanner_text(scanner, &word);
+        if (r == 0)
+                filter->threads = name_find(word, thread_words, _RECORD_THREADS_MAX);
+        return r == 0 && filter->threads == _RECORD_THREADS_MAX
+                       ? json_scanner_fail(scanner, "there are no such threads")
+                       : r;
+}
+
 #define READ_COUNT(name, member) \
         if (span_is(key, #name)) \
                 return json_scanner_u64(scanner, &facts->member);
@@ -429,6 +538,7 @@ static const DocumentSection sections[] = {
 static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
         RecordingFacts *facts = &((Reader *) userdata)->result->facts;
         uint64_t version;
+        int r;
 
         RECORDING_COUNTS(READ_COUNT)
         if (span_is(key, "waiting"))
@@ -441,6 +551,11 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
                 return json_scanner_bool(scanner, &facts->sees_return);
         if (span_is(key, "hasClock"))
                 return json_scanner_bool(scanner, &facts->has_clock);
+        if (span_is(key, "filter")) {
+                r = json_scanner_object(scanner, read_condition, &facts->scope);
+                record_scope_settle(&facts->scope);
+                return r;
+        }
         if (!span_is(key, "formatVersion"))
                 return json_scanner_skip(scanner);
         if (json_scanner_u64(scanner, &version) == 0 && version > RECORDING_FORMAT_VERSION)

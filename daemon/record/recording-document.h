@@ -16,6 +16,7 @@
 #include "document/document-reader.h"
 #include "json/json-scanner.h"
 #include "record/module.h"
+#include "record/record-scope.h"
 #include "record/stack-table.h"
 #include "snapshot/snapshot-writer.h"
 
@@ -53,6 +54,7 @@ typedef struct RecordingFacts {
         bool frames;           /* of the kernel */
         bool sees_return;      /* threads were seen when they went on: stacks of user mode */
         bool has_clock;
+        RecordScope scope;
 } RecordingFacts;
 
 /* Writes the whole document in pieces. -ENOMEM, or what @sink failed with. */

@@ -17,6 +17,7 @@
 #include "kernel/bpf/clock-event.h"
 #include "kernel/procfs/process-map.h"
 #include "kernel/text/text-file.h"
+#include "view/glob.h"
 
 #define MAPS_BYTES (1u << 20)
 /* Programs load libraries late: what is mapped is read again after a while, if samples come. */
@@ -40,7 +41,7 @@ struct Sampler {
         SamplerOptions options;
         LedgerControl *control; /* mapped */
         struct ring_buffer *ring;
-        int hook; /* owned: the link of @go_on */
+        int hook, fork_hook; /* owned: links of @go_on and @fork */
         Known *known;
         size_t n_known, n_known_allocated;
         Index by_tgid;
@@ -198,11 +199,27 @@ static int know_process(Sampler *sampler, const RecordSample *sample) {
 
 /* samples */
 
+static bool is_called(const char name[static TASK_COMM_BYTES], const char *glob) {
+        return glob_matches_text(span_of(glob), (Span){ name, strnlen(name, TASK_COMM_BYTES) });
+}
+
+/* 0; 1: it is of a thread with another name, and left out; -errno. */
+static bool has_wanted_name(const Sampler *sampler, const RecordSample *sample) {
+        const char *comm = sampler->options.scope->comm;
+
+        return comm[0] == '\0' || is_called(sample->comm, comm) || is_called(sample->process, comm);
+}
+
 static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
         int r = 0;
 
         if (n < sizeof(*sample))
                 return -EBADMSG;
+        if (!has_wanted_name(sampler, sample)) {
+                /* The period grows for them, too: the ring has had to hold them. */
+                sampler->n_rated++;
+                return 1;
+        }
         if (!sample->is_kernel_thread && sample->has_registers)
                 r = know_process(sampler, sample);
         sampler->n_rated++;
@@ -217,6 +234,7 @@ static int take_from_ring(void *userdata, void *bytes, size_t n) {
         Sampler *sampler = userdata;
         int r = pass_sample(sampler, bytes, n);
 
+        sampler->summary.n_left_out += r > 0;
         if (r < 0 && sampler->failure == 0)
                 sampler->failure = r;
         if (r < 0)
@@ -266,7 +284,7 @@ int sampler_new(const SamplerOptions *options, Sampler **ret) {
         if (!sampler)
                 return -ENOMEM;
         sampler->options = *options;
-        sampler->hook = -EBADF;
+        sampler->hook = sampler->fork_hook = -EBADF;
         sampler->text = malloc(MAPS_BYTES);
         if (!sampler->text)
                 return -ENOMEM;
@@ -283,6 +301,12 @@ int sampler_new(const SamplerOptions *options, Sampler **ret) {
         if (options->waiting && options->go_on >= 0) {
                 sampler->hook = bpf_raw_tracepoint_open(NULL, options->go_on);
                 sampler->summary.sees_return = sampler->hook >= 0;
+        }
+        if (options->scope->filter.starter != 0) {
+                sampler->fork_hook =
+                        options->fork >= 0 ? bpf_raw_tracepoint_open(NULL, options->fork) : -EBADF;
+                if (sampler->fork_hook < 0)
+                        return -ENOTSUP;
         }
         if (options->frames) {
                 /* Before 6.0 there is only the file. */
@@ -303,6 +327,7 @@ Sampler *sampler_free(Sampler *sampler) {
         if (!sampler)
                 return NULL;
         sampler->hook = fd_close(sampler->hook);
+        sampler->fork_hook = fd_close(sampler->fork_hook);
         ring_buffer__free(sampler->ring);
         if (sampler->control)
                 (void) munmap(sampler->control, sizeof(LedgerControl));
@@ -332,6 +357,9 @@ int sampler_start(Sampler *sampler) {
                 .has_waits = sampler->options.waiting,
                 .begun_ns = now_ns,
                 .own = { (uint32_t) getpid(), (uint32_t) sampler->options.unwinder },
+                .min_ns = sampler->options.scope->min_ns,
+                .max_ns = sampler->options.scope->max_ns,
+                .filter = sampler->options.scope->filter,
         };
         sampler->rate_since_ns = now_ns;
         sampler->summary.begin_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
@@ -345,7 +373,10 @@ int sampler_start(Sampler *sampler) {
         return r;
 }
 
-/* A wait that goes on is one sample: it lasts from its beginning here, or that of the recording. */
+/*
+ * A wait that goes on is one sample: it lasts from its beginning here, or that of the recording.
+ * With a filter there is one of each thread, maybe with no part: it is known then that it is taken.
+ */
 static int pass_rest(Sampler *sampler) {
         const SamplerOptions *options = &sampler->options;
         _cleanup_(fd_closep) int fd = -EBADF;
@@ -353,27 +384,27 @@ static int pass_rest(Sampler *sampler) {
                 RecordSample sample;
                 char stack[RECORD_MAX_STACK_BYTES];
         } rest;
-        size_t n_stack = 0;
+        size_t n_stack;
         ssize_t n;
         int r = 0;
 
-        if (sampler->options.rest < 0 || !sampler->options.waiting)
+        if (sampler->options.rest < 0 ||
+            (!sampler->options.waiting && !sampler->options.scope->filter.is_on))
                 return 0;
         fd = bpf_iter_create(sampler->options.rest);
         if (fd < 0)
                 return fd;
-        while (r == 0 && (n = read(fd, &rest.sample, sizeof(rest.sample))) > 0) {
+        while (r >= 0 && (n = read(fd, &rest.sample, sizeof(rest.sample))) > 0) {
                 if (n != sizeof(rest.sample))
                         return -EIO;
-                if (rest.sample.has_registers) {
-                        n_stack = !options->read_stack
-                                          ? 0
-                                          : options->read_stack(options->userdata, &rest.sample,
-                                                                rest.stack);
+                n_stack = 0;
+                if (rest.sample.has_registers && has_wanted_name(sampler, &rest.sample)) {
+                        if (options->read_stack)
+                                n_stack = options->read_stack(options->userdata, &rest.sample,
+                                                              rest.stack);
                         n_stack = MIN_OF(n_stack, options->stack_bytes);
                         sampler->summary.n_unread_rest += n_stack == 0;
-                } else
-                        n_stack = 0;
+                }
                 rest.sample.n_stack_bytes = (uint32_t) n_stack;
                 r = pass_sample(sampler, &rest.sample, sizeof(rest.sample) + n_stack);
         }
@@ -389,11 +420,13 @@ int sampler_stop(Sampler *sampler) {
         r = pass_rest(sampler);
         __atomic_store_n(&sampler->control->record.id, 0, __ATOMIC_SEQ_CST);
         sampler->hook = fd_close(sampler->hook);
+        sampler->fork_hook = fd_close(sampler->fork_hook);
         return r < 0 ? r : sampler_pass(sampler, UINT64_MAX);
 }
 
 void sampler_summarize(const Sampler *sampler, RecordSummary *ret) {
         *ret = sampler->summary;
         ret->control = sampler->control->record;
+        ret->scope = *sampler->options.scope;
         ret->period_ns = ret->control.period_ns;
 }

@@ -23,7 +23,7 @@ typedef struct SamplerOptions {
         int socket;        /* of the job that unwinds */
         pid_t unwinder;    /* that job, which is left out, as this process is */
         int ring, control; /* maps: TASK_OBJECT_SAMPLES, TASK_OBJECT_CONTROL */
-        int go_on;         /* a program; negative: it is not there */
+        int go_on, fork;   /* programs; negative: it is not there */
         const int *clocks; /* events of clocks, see kernel/bpf/clock-event.h */
         size_t n_clocks;
         int rest, symbols; /* links of iterators: TASK_OBJECT_REST, TASK_OBJECT_SYMBOLS */
@@ -31,8 +31,9 @@ typedef struct SamplerOptions {
         bool frames;          /* of the kernel */
         uint32_t stack_bytes; /* of user mode that are copied; 0: none */
         uint64_t period_ns;
-        uint64_t limit_ns;    /* it lasts no longer: waits are counted by reason until then */
-        uint64_t max_samples; /* a second; more make the period grow */
+        uint64_t limit_ns;        /* it lasts no longer: waits are counted by reason until then */
+        uint64_t max_samples;     /* a second; more make the period grow */
+        const RecordScope *scope; /* borrowed */
         /*
          * Gives the stack of user mode of a thread that goes on waiting: its memory is read by
          * another job, which its owner can keep waiting. *ret has RECORD_MAX_STACK_BYTES. Returns
@@ -46,7 +47,7 @@ typedef struct Sampler Sampler;
 
 /*
  * Opens what takes a privilege: the clocks of all CPUs, symbols of the kernel. All descriptors are
- * borrowed. -errno.
+ * borrowed. -ENOTSUP: whom a process starts cannot be seen. -errno.
  */
 _must_check_ int sampler_new(const SamplerOptions *options, Sampler **ret);
 Sampler *sampler_free(Sampler *sampler);

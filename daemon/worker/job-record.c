@@ -2,14 +2,17 @@
 #include "worker/work.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "capture/heap/memory-question.h"
+#include "kernel/cgroupfs/cgroupfs.h"
 #include "record/collector.h"
 #include "record/sampler.h"
 #include "record/recording-document.h"
@@ -27,12 +30,37 @@
 
 /* A memory job keeps its own time; this is for one that says nothing. */
 #define REST_PATIENCE_NS (5 * NSEC_PER_SEC)
+/* The number of a cgroup's directory is its id. */
+static int find_cgroup(Work *work, RecordScope *scope) {
+        _cleanup_(cgroupfs_freep) Cgroupfs *cgroupfs = NULL;
+        _cleanup_(fd_closep) int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        _cleanup_(fd_closep) int group = -EBADF;
+        struct stat status;
+        int r;
+
+        if (proc < 0)
+                return -errno;
+        r = cgroupfs_open(proc, &cgroupfs);
+        if (r == 0)
+                r = cgroupfs_open_group(cgroupfs, span_of(scope->cgroup), &group);
+        if (r < 0)
+                return r;
+        if (r > 0 || fstat(group, &status) < 0)
+                return work_refuse_parameter(
+                        work, "filter",
+                        r == CGROUPFS_E_NO_MOUNT ? "No cgroups of version 2 are mounted here."
+                        : r == CGROUPFS_E_MALFORMED
+                                ? "A cgroup is a path as in /proc/PID/cgroup, from / on."
+                                : "There is no such cgroup.");
+        scope->filter.cgroup = status.st_ino;
+        return 0;
+}
 
 /*
- * The unwinding job tells two things: who it is, when it begins, and when it has written the
- * document.
+ * The unwinding job tells two things: who it is, when it begins, and how it went, when it has
+ * written the document.
  */
-static int hear(int socket, RecordMessageKind kind, RecordProcess *ret) {
+static int hear(int socket, RecordMessageKind kind, void *ret, size_t n) {
         uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
         RecordMessage message;
         int r = record_message_receive(socket, space, &message);
@@ -40,10 +68,9 @@ static int hear(int socket, RecordMessageKind kind, RecordProcess *ret) {
         if (r < 0)
                 return r == -EPIPE ? -ECONNRESET : r;
         (void) fd_close(message.fd);
-        if (message.kind != kind || message.n != (ret ? sizeof(*ret) : 0))
+        if (message.kind != kind || message.n != n)
                 return -EBADMSG;
-        if (ret)
-                memcpy(ret, message.body, sizeof(*ret));
+        memcpy(ret, message.body, n);
         return 0;
 }
 
@@ -76,7 +103,7 @@ static int record_until_told(Work *work, Sampler *sampler) {
 
 typedef struct RestStacks {
         Work *work; /* borrowed */
-        Room *room; /* owned; NULL: there is none */
+        Room *room; /* borrowed */
 } RestStacks;
 
 static bool fits(uint32_t question, size_t n) {
@@ -127,11 +154,13 @@ static int tell_lost_unwinder(Work *work, int error) {
 }
 
 int work_record(Work *work) {
-        const RecordOrder *order = &work->order->record;
+        RecordOrder *order = &work->order->record;
+        RecordScope *scope = &order->scope;
         _cleanup_(fd_closep) int output = work_take_fd(work, order->output);
         _cleanup_(fd_closep) int socket = -EBADF;
         _cleanup_(task_objects_done) TaskObjects tasks;
         _cleanup_(sampler_freep) Sampler *sampler = NULL;
+        _cleanup_(room_freep) Room *room = NULL;
         RestStacks stacks = { .work = work };
         const RoomTerms terms = {
                 .max_answer_bytes = sizeof(StackAnswered),
@@ -142,9 +171,16 @@ int work_record(Work *work) {
         SamplerOptions options;
         RecordProcess unwinder = {};
         RecordSummary summary;
+        static const WireErrorDetail too_large = {
+                .reason = "What was recorded is larger than RecordingBytes= of ctprofd.conf(5) or "
+                          "than the space that the spool has left; record for a shorter time, "
+                          "fewer threads or with a longer period.",
+        };
         int clocks[LIMIT_CLOCKS], pair[2], r;
+        uint64_t failure;
 
-        if (order->n_clocks > LIMIT_CLOCKS)
+        if (order->n_clocks > LIMIT_CLOCKS || !memchr(scope->comm, '\0', sizeof(scope->comm)) ||
+            !memchr(scope->cgroup, '\0', sizeof(scope->cgroup)))
                 return -EBADMSG;
         for (uint32_t i = 0; i < order->n_clocks; i++)
                 clocks[i] = work_take_fd(work, order->clocks[i]); /* until the job ends */
@@ -152,13 +188,16 @@ int work_record(Work *work) {
                 tasks.fds[i] = work_take_fd(work, order->tasks[i]);
         if (tasks.fds[TASK_OBJECT_SAMPLES] < 0 || tasks.fds[TASK_OBJECT_CONTROL] < 0 || output < 0)
                 return -EBADMSG;
+        r = scope->cgroup[0] != '\0' ? find_cgroup(work, scope) : 0;
+        if (r != 0)
+                return r;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return -errno;
         socket = pair[0];
         r = answer_packet(&work->answer, PACKET_UNWIND, (Span){}, &pair[1], 1);
         (void) close(pair[1]);
         if (r == 0)
-                r = hear(socket, RECORD_MESSAGE_PROCESS, &unwinder);
+                r = hear(socket, RECORD_MESSAGE_PROCESS, &unwinder, sizeof(unwinder));
         if (r < 0)
                 return tell_lost_unwinder(work, r);
         options = (SamplerOptions){
@@ -167,6 +206,7 @@ int work_record(Work *work) {
                 .ring = tasks.fds[TASK_OBJECT_SAMPLES],
                 .control = tasks.fds[TASK_OBJECT_CONTROL],
                 .go_on = tasks.fds[TASK_OBJECT_GO_ON],
+                .fork = tasks.fds[TASK_OBJECT_FORK],
                 .clocks = clocks,
                 .n_clocks = order->n_clocks,
                 .rest = tasks.fds[TASK_OBJECT_REST],
@@ -180,17 +220,25 @@ int work_record(Work *work) {
                 .max_samples = order->max_samples,
                 .read_stack = read_stack,
                 .userdata = &stacks,
+                .scope = scope,
         };
-        r = room_new(&terms, &stacks.room);
+        r = room_new(&terms, &room);
+        stacks.room = room;
         if (r == 0)
                 r = sampler_new(&options, &sampler);
+        if (r == -ENOTSUP)
+                return work_refuse(
+                        work, WIRE_ERROR_JOB_FAILED,
+                        &(WireErrorDetail){ .reason = "this kernel does not let programs see which "
+                                                      "processes begin, so that those of a command "
+                                                      "cannot be told from others" });
         if (r == 0)
                 r = work_confine(work, work->terms->kept_inside);
         if (r == 0)
                 r = record_until_told(work, sampler);
         if (r == 0)
                 r = sampler_stop(sampler);
-        stacks.room = room_free(stacks.room);
+        room = room_free(room);
         if (r < 0)
                 return tell_lost_unwinder(work, r);
         sampler_summarize(sampler, &summary);
@@ -199,7 +247,9 @@ int work_record(Work *work) {
         r = record_message_send(socket, RECORD_MESSAGE_END, &summary, sizeof(summary), NULL, 0,
                                 output);
         if (r == 0)
-                r = hear(socket, RECORD_MESSAGE_END, NULL);
+                r = hear(socket, RECORD_MESSAGE_END, &failure, sizeof(failure));
+        if (r == 0 && failure != 0)
+                return work_refuse(work, WIRE_ERROR_JOB_FAILED, &too_large);
         return r == 0 ? answer_texts(&work->answer, NULL, 0) : tell_lost_unwinder(work, r);
 }
 
@@ -214,7 +264,7 @@ static RecordingFacts facts_of(const RecordSummary *summary, const Collector *co
                 .clock_ns = control->clock_ns,
                 .n_period_changes = summary->n_periods,
                 .n_stack_bytes = control->n_stack_bytes,
-                .n_samples = control->n_samples,
+                .n_samples = control->n_samples - MIN_OF(summary->n_left_out, control->n_samples),
                 .n_processes = summary->n_processes,
                 .n_lost_processes = summary->n_lost_processes,
                 .n_lost_ring = control->n_lost_ring,
@@ -231,6 +281,7 @@ static RecordingFacts facts_of(const RecordSummary *summary, const Collector *co
                 .frames = control->has_frames,
                 .sees_return = summary->sees_return,
                 .has_clock = summary->has_clock,
+                .scope = summary->scope,
         };
 
         collector_count(collector, &facts.n_complete, &facts.n_cut);
@@ -259,6 +310,7 @@ int work_unwind(Work *work) {
         RecordMessage message;
         RecordSummary summary;
         const RecordProcess self = { .tgid = (uint64_t) getpid() };
+        uint64_t is_too_large = 0;
         int r = collector_new(&collector);
 
         if (r == 0)
@@ -279,9 +331,14 @@ int work_unwind(Work *work) {
                         return -EBADMSG;
                 memcpy(&summary, message.body, sizeof(summary));
                 r = write_document(collector, &summary, output);
+                if (r == -EFBIG || r == -ENOSPC) {
+                        is_too_large = 1;
+                        r = 0;
+                }
         }
         if (r == 0)
-                r = record_message_send(socket, RECORD_MESSAGE_END, NULL, 0, NULL, 0, -1);
+                r = record_message_send(socket, RECORD_MESSAGE_END, &is_too_large,
+                                        sizeof(is_too_large), NULL, 0, -1);
         return r == 0 ? answer_texts(&work->answer, NULL, 0) : r;
 }
 
@@ -304,7 +361,9 @@ int work_join(Work *work) {
         };
         _cleanup_(fd_closep) int output = work_take_fd(work, order->output);
         _cleanup_(head_done) Head begin = {}, head = {};
+        _cleanup_(buffer_done) Buffer text = {};
         SnapshotFault fault = {};
+        JsonWriter writer;
         uint64_t n_bytes;
         int r = read_part(parts[0], &begin);
 
@@ -330,5 +389,12 @@ int work_join(Work *work) {
                 (void) fd_close(parts[i]);
         if (r > 0)
                 return work_refuse_fault(work, head.name, &fault);
-        return r == 0 ? answer_texts(&work->answer, NULL, 0) : r;
+        if (r == 0) {
+                json_writer_init(&writer, &text);
+                head.has_size = true;
+                head.size_bytes = n_bytes;
+                head_write_json(&writer, &head);
+                r = json_writer_finish(&writer);
+        }
+        return r == 0 ? answer_texts(&work->answer, (const Span[]){ buffer_span(&text) }, 1) : r;
 }

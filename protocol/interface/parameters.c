@@ -57,6 +57,9 @@ static bool put(ParameterType type, json_object *value, void *member) {
         case PARAMETER_TEXTS:
                 is_valid = is_array_of(value, json_type_string);
                 break;
+        case PARAMETER_NUMBERS:
+                is_valid = is_array_of(value, json_type_int);
+                break;
         case _PARAMETER_TYPE_MAX:
                 break;
         }

@@ -34,6 +34,7 @@ typedef enum ParameterType {
         PARAMETER_OBJECT,        /* json_object * */
         PARAMETER_OBJECTS, /* json_object *: an array of at most LIMIT_NAMES_PER_LIST objects */
         PARAMETER_TEXTS,   /* json_object *: the same of strings */
+        PARAMETER_NUMBERS, /* json_object *: the same of whole numbers */
         _PARAMETER_TYPE_MAX,
 } ParameterType;
 

@@ -67,8 +67,9 @@
 #define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u)    /* RLIMIT_DATA of one */
 #define LIMIT_RECORD_JOB_BYTES (64ull * 1024u * 1024u)  /* RLIMIT_DATA of a job that records */
 #define LIMIT_UNWIND_JOB_BYTES (768ull * 1024u * 1024u) /* likewise, of one that unwinds */
-#define LIMIT_RECORD_BYTES (256ull * 1024u * 1024u)     /* what was recorded, without its ends */
-#define LIMIT_RECORD_SILENCE_NS (60 * NSEC_PER_SEC)     /* between two signs of life */
+#define LIMIT_RECORD_BYTES \
+        (256ull * 1024u * 1024u) /* what was recorded, without its ends; default */
+#define LIMIT_RECORD_SILENCE_NS (60 * NSEC_PER_SEC) /* between two signs of life */
 #define LIMIT_CLOCKS 48u /* CPUs whose clocks a recording has: descriptors of one order */
 #define LIMIT_RECORD_NS (3600 * NSEC_PER_SEC) /* of one recording */
 #define LIMIT_MEMORY_JOBS 8u /* that read memory for captures: one, and those killed in vain */

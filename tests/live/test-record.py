@@ -7,15 +7,17 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
 
-from harness import BUILD, Daemon, Skip, call, end, expect, expect_equal, main, need_root, sysctl, temporary, test, wait_until
+from harness import BUILD, CTPROFCTL, Daemon, Skip, call, end, expect, expect_equal, main, need_root, sysctl, temporary, test, wait_until
 from reasons import HZ, PARTS
 
 INTERFACE = "io.ctprof.Profiler."
 STRANGER = 65534
+FOREIGNER = 64123
 SECOND = 1_000_000_000
 # Where the threads of the load are almost always, by the names of their functions.
 KNOWN = {"at_sleep": "sleep", "at_mutex": "lock", "at_pipe": "pipe", "at_condition": "futex", "at_sums": "running",
@@ -303,6 +305,179 @@ def choices():
             expect_equal(failure(ask(ctl, "Record", **wrong))[0], "InvalidParameter", wrong)
         expect_equal(failure(ask(ctl, "Record", tag="a/b"))[0], "InvalidName")
         expect_equal(failure(ask(ctl, "EndRecording", more=False))[0], "NoRecording")
+
+
+def sampled(found):
+    """The names of processes that have samples."""
+    return {stack["process"] for stack in found if stack["samples"] > 0}
+
+
+@test
+def filters():
+    """only threads that a filter takes are sampled and shown, with their exact time; the interval keeps all"""
+    with daemon() as ctl, temporary() as place, contextlib.ExitStack() as stack:
+        # Nobody else has this name, nor this uid.
+        shutil.copy(BUILD / "tests" / "live" / "places", place / "filtered-load")
+        process, tids = stack.enter_context(known_threads(place / "filtered-load"))
+        others = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+        as_stranger = subprocess.Popen(["sh", "-c", "while :; do :; done"], user=FOREIGNER)
+        try:
+            ways = {
+                "pid": (["--pid", f"{process.pid},{others.pid}"], {"filtered-load", "sh"}),
+                "uid": (["--uid", f"{FOREIGNER}"], {"sh"}),
+                "comm": (["--comm", "at_s*", "--pid", str(process.pid)], {"filtered-load"}),
+                "process": (["--comm", "filtered-loa?"], {"filtered-load"}),
+                "both": (["--comm", "sh", "--pid", str(process.pid)], set()),
+            }
+            for name, (words, wanted) in ways.items():
+                result = ctl("record", "--tag", name, "--for", "1s", *words)
+                expect_equal(result.status, 0, name, result.err)
+                first, found = stacks(ctl, name)
+                expect_equal({one["process"] for one in found}, wanted, name)
+                expect_equal(sampled(found), wanted, name)
+                # Samples of others were left out where they were, and are not said to be lost.
+                expect(wanted == set() or first["recording"]["samples"] > 0, name, first["recording"])
+                begin, finish, _ = documents(file_of(ctl, name))
+                everybody = {row["pcomm"] for row in rows(finish["threads"])}
+                expect({"filtered-load", "sh"} <= everybody, name, everybody)
+                if name in ("pid", "process"):
+                    # All time of whom it takes is there, to the nanosecond, and of nobody else.
+                    sums = collections.Counter()
+                    mine = [times for (tid, _), times in exact_times(begin, finish).items()
+                            if tid in set(tids.values()) | {process.pid} | ({others.pid} if name == "pid" else set())]
+                    for times in mine:
+                        sums.update(times)
+                    expect_equal(+collections.Counter(first["places"]), +sums, name)
+            expect_equal(stacks(ctl, "pid")[0]["recording"]["filter"], {"pids": [process.pid, others.pid]})
+            expect_equal({one["thread"] for one in stacks(ctl, "comm")[1]}, {"at_sleep", "at_sums", "at_squares"})
+            shown = ctl("show", "uid").out
+            expect(f"\nstacks of uid {FOREIGNER}\n" in shown, shown)
+            expect("filtered-load" in shown, "the interval has no other threads:", shown)
+            page = ctl("show", "uid", "--format", "html").out
+            expect(f'"scope":" of uid {FOREIGNER}"' in page, "the page does not say of whom it is")
+        finally:
+            for one in (others, as_stranger):
+                one.kill()
+                one.wait()
+
+
+@test
+def kernel_and_user():
+    """threads of the kernel and those of programs can be recorded apart, also without waits"""
+    with daemon() as ctl, known_threads():
+        record(ctl, 1, tag="kernel", filter={"threads": "kernel"})
+        found = stacks(ctl, "kernel")[1]
+        begin, finish, recorded = documents(file_of(ctl, "kernel"))
+        of_kernel = {row["tid"] for row in rows(finish["threads"]) if row["tgid"] == 2 or row["ppid"] == 2}
+        expect(found and {row["tid"] for row in rows(recorded["threads"])} <= of_kernel, "it has other threads")
+        record(ctl, 1, tag="user", filter={"threads": "user"}, offCpu=False)
+        first, found = stacks(ctl, "user")
+        tids = {row["tid"] for row in rows(documents(file_of(ctl, "user"))[2]["threads"])}
+        expect(not tids & of_kernel and sampled(found) >= {"places"}, tids & of_kernel, sampled(found))
+        # Those that slept are known to be taken, though there are no samples of waits.
+        expect({"at_sleep", "at_pipe"} <= {stack["thread"] for stack in found}, first["places"])
+        expect_equal({stack["place"] for stack in found if stack["samples"] > 0}, {"running"})
+
+
+@test
+def cgroups():
+    """a cgroup is recorded with those below it; one that is not there is refused before anything is run"""
+    with daemon() as ctl, contextlib.ExitStack() as stack:
+        with open("/proc/self/mountinfo", encoding="utf-8") as lines:
+            roots = [words[4] for words in map(str.split, lines) if " - cgroup2 " in " ".join(words)]
+        if not roots or not os.access(f"{roots[0]}/cgroup.procs", os.W_OK):
+            raise Skip("no cgroups can be made here")
+        path = f"/ctprof-record-{os.getpid()}"
+        for below in ("", "/below", "/below/deep"):
+            os.mkdir(roots[0] + path + below)
+            stack.callback(os.rmdir, roots[0] + path + below)
+        with known_threads() as (process, _), subprocess.Popen(["sh", "-c", "while :; do :; done"]) as other:
+            with open(f"{roots[0]}{path}/below/deep/cgroup.procs", "w", encoding="ascii") as procs:
+                procs.write(str(process.pid))
+            for name, which in (("above", path), ("own", f"{path}/below/deep")):
+                result = ctl("record", "--tag", name, "--for", "1s", "--cgroup", which)
+                expect_equal(result.status, 0, result.err)
+                expect_equal(sampled(stacks(ctl, name)[1]), {"places"}, name)
+            expect(f"\nstacks in {path}/below/deep\n" in ctl("show", "own").out, "the heading")
+            result = ctl("record", "--cgroup", f"{path}/nowhere", "--", "touch", f"{ctl.spool}/ran")
+            expect_equal(result.status, 1 if result.status == 1 else 2, result.err)
+            expect("There is no such cgroup" in result.one_sentence(), result.err)
+            expect(not (ctl.spool / "ran").exists(), "the command ran")
+            other.kill()
+            process.kill()
+            process.wait()
+
+
+@test
+def command():
+    """a command is recorded with all that it starts, also what outlives its parent, and nothing else, unless --all is given"""
+    script = 'set -m; (sh -c "while :; do :; done" & echo $! > $0); sleep 1; kill $(cat $0)'
+    with daemon() as ctl, known_threads(), temporary() as place:
+        result = ctl("record", "--tag", "own", "--", "sh", "-c", script, place / "pid")
+        expect_equal(result.status, 0, result.err)
+        first, found = stacks(ctl, "own")
+        expect({"sh", "sleep"} <= sampled(found) <= {"sh", "sleep", "cat", "ctprofctl"}, sampled(found))
+        expect_equal(first["recording"]["filter"], {"descendants": True})
+        spun = sum(stack["ns"] for stack in found if stack["process"] == "sh" and stack["place"] in ("running", "run_queue"))
+        expect(spun > 0.5 * SECOND, "the orphan is missing:", spun)
+        expect("stacks of the command and what it started" in ctl("show", "own").out, "the heading")
+        result = ctl("record", "--all", "--tag", "all", "--", "sleep", "1")
+        expect_equal(result.status, 0, result.err)
+        expect({"places", "sleep"} <= sampled(stacks(ctl, "all")[1]), "the host is missing")
+
+
+@test
+def lengths():
+    """stacks of waits can be had from and up to a length; the time of others is not theirs"""
+    with daemon() as ctl, known_threads():
+        record(ctl, 2, tag="long", minNs=100_000_000, periodNs=10_000_000)
+        first, found = stacks(ctl, "long")
+        waits = [stack for stack in found if stack["place"] != "running"]
+        expect(waits and all(stack["maxNs"] >= 100_000_000 and stack["exact"] for stack in waits), waits[:3])
+        expect_equal(first["recording"]["filter"], {"minNs": 100_000_000})
+        record(ctl, 2, tag="short", maxNs=5_000_000, periodNs=10_000_000)
+        found = stacks(ctl, "short")[1]
+        waits = [stack for stack in found if stack["place"] != "running"]
+        expect(all(stack["samples"] > 0 and stack["maxNs"] <= 5_000_000 for stack in waits), waits[:3])
+        expect("stacks of waits of 5.0ms and less" in ctl("show", "short").out, "the heading")
+
+
+@test
+def to_a_file():
+    """--output writes the recording to a file or to stdout, and the spool keeps nothing"""
+    with daemon() as ctl, temporary() as place:
+        result = ctl("record", "--for", "500ms", "--output", place / "rec.zst")
+        expect_equal(result.status, 0, result.err)
+        expect(f"written to {place}/rec.zst: " in result.out, result.out)
+        expect_equal(ctl("verify", place / "rec.zst").status, 0)
+        expect("stacks" in ctl("show", place / "rec.zst").out, "it has no stacks")
+        piped = subprocess.run([CTPROFCTL, "--socket", ctl.socket, "record", "--for", "300ms", "--output", "-"], capture_output=True,
+                               check=True)
+        (place / "piped.zst").write_bytes(piped.stdout)
+        expect_equal(ctl("verify", place / "piped.zst").status, 0)
+        expect_equal(files(ctl), [])
+        expect_equal(ctl("record", "--for", "300ms", "--output", place / "none" / "x").status, 1)
+
+
+@test
+def bounded():
+    """RecordingTime= and RecordingBytes= bound a recording, also after a reload"""
+    need_root()
+    with temporary() as directory:
+        settings = directory / "ctprofd.conf"
+        settings.write_text("[Jobs]\nRecordingTime=1s\n")
+        with Daemon(directory, options=["--config", str(settings)]) as ctl:
+            if ctl("status", "--json").json()["reasons"] is None:
+                raise Skip("no programs can count here")
+            error, parameters = failure(ask(ctl, "Record", forNs=2 * SECOND))
+            expect_equal((error, parameters["parameter"]), ("InvalidParameter", "forNs"))
+            expect("RecordingTime=" in ctl("record", "--for", "2s").one_sentence(), "the reason")
+            head = answer(ask(ctl, "Record", tag="whole"))["snapshot"]
+            expect(SECOND <= stacks(ctl, "whole")[0]["elapsedNs"] < 3 * SECOND, head)
+            settings.write_text("[Jobs]\nRecordingTime=2s\nRecordingBytes=1M\n")
+            ctl.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: "error" not in ask(ctl, "Record", tag="longer", forNs=2 * SECOND)[-1], what="the new settings")
+            expect_equal(sorted(names(ctl)), ["longer", "whole"])
 
 
 @test

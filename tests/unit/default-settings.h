@@ -27,5 +27,7 @@ static inline ManagerSettings default_settings(void) {
                 .heap_ns = LIMIT_HEAP_NS,
                 .capture_ns = LIMIT_CAPTURE_NS,
                 .analysis_ns = LIMIT_ANALYSIS_NS,
+                .recording_ns = LIMIT_RECORD_NS,
+                .recording_bytes = LIMIT_RECORD_BYTES,
         };
 }

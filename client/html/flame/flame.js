@@ -375,6 +375,7 @@ function showHead(items, graph) {
   if (head.startRealtimeNs) parts.push(new Date(Number(head.startRealtimeNs) / 1e6).toLocaleString());
   if (info.elapsedNs) parts.push(`recorded for ${timeText(Number(info.elapsedNs))}`);
   parts.push(`${timeText(graph.totalNs)} of threads in ${graph.rows.n} stacks`);
+  if (info.scope) parts.push(`only${info.scope}`);
   const facts = info.recording || {};
   const lost = ["lostRing", "lostPending", "lostStorage", "lostBusy", "overflowStacks"].reduce((sum, key) => sum + Number(facts[key] || 0), 0);
   if (lost > 0) parts.push(`${lost} samples were lost, and ${facts.samples} were taken`);

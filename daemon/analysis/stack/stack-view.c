@@ -211,10 +211,11 @@ static uint64_t share(uint64_t total, uint64_t part, uint64_t whole) {
 
 /*
  * Divides the time of one thread in one place among @samples, which are all of it. @is_known:
- * @exact_ns is that time. What rounding leaves goes to the last one: the sum is exact.
+ * @exact_ns is that time. @all_taken: every interval is a sample. What rounding leaves goes to the
+ * last one: the sum is exact.
  */
 static int divide(StackView *view, StackRow row, const StackSample *samples, size_t n,
-                  bool is_known, uint64_t exact_ns, uint64_t *outside_ns) {
+                  bool is_known, bool all_taken, uint64_t exact_ns, uint64_t *outside_ns) {
         uint64_t long_ns = 0, short_ns = 0, rest_ns, left_ns, long_left_ns, seen = 0;
         double variance = 0;
         int r = 0;
@@ -250,7 +251,7 @@ static int divide(StackView *view, StackRow row, const StackSample *samples, siz
                         row.ns += long_left_ns;
                 row.n_samples = samples[i].n_long + samples[i].n_short;
                 row.max_ns = samples[i].max_ns;
-                row.is_exact = is_known && samples[i].n_short == 0;
+                row.is_exact = (is_known || all_taken) && samples[i].n_short == 0;
                 row.variance_ns2 = 0;
                 if (short_ns > 0) {
                         double scale = is_known ? (double) rest_ns / (double) short_ns : 1;
@@ -317,11 +318,29 @@ static void find_outside(StackView *view, const RecordingFacts *facts) {
 
 int stack_view_divide(StackView *view, const RecordingDocument *recording, uint32_t user_hz) {
         _cleanup_(names_done) Names names = { .view = view };
+        const RecordingFacts *facts = &recording->facts;
+        const RecordScope *scope = &facts->scope;
+        const uint64_t running = UINT64_C(1) << RECORD_PLACE_running;
+        /* Where others are left out, the time of all waits says nothing of those that are not. */
+        uint64_t known = record_scope_has_lengths(scope) ? running : UINT64_MAX;
+        /* All of these are at least as long as the period ever was. */
+        uint64_t all_taken =
+                known != UINT64_MAX && scope->min_ns >= facts->period_ns ? ~running : 0;
         const StackTable *table = &recording->table;
         StackSample *samples = table->samples;
         int r = 0;
 
-        find_outside(view, &recording->facts);
+        find_outside(view, facts);
+        for (size_t i = 0; i < view->n_times; i++)
+                view->times[i].is_taken = !scope->filter.is_on;
+        for (size_t i = 0; i < table->n_threads && scope->filter.is_on; i++) {
+                StackTimes *times = find_thread(
+                        view, table->threads[i].tid,
+                        share(table->threads[i].start_boottime_ns, user_hz, NSEC_PER_SEC));
+
+                if (times)
+                        times->is_taken = true;
+        }
         if (table->n_samples > 1)
                 qsort(samples, table->n_samples, sizeof(*samples), compare_samples);
         for (size_t i = 0, n; i < table->n_samples && r == 0; i += n) {
@@ -330,7 +349,7 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
                         view, thread->tid, share(thread->start_boottime_ns, user_hz, NSEC_PER_SEC));
                 uint64_t bit = UINT64_C(1) << samples[i].key.place;
                 StackRow row = { .place = samples[i].key.place };
-                bool is_known = times && times->is_whole && (times->known & bit);
+                bool is_known = times && times->is_whole && (times->known & known & bit);
 
                 for (n = 1; i + n < table->n_samples &&
                             samples[i + n].key.thread == samples[i].key.thread &&
@@ -346,7 +365,7 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
                                          : thread_name(thread->comm),
                                    &row.comm);
                 if (r == 0)
-                        r = divide(view, row, samples + i, n, is_known,
+                        r = divide(view, row, samples + i, n, is_known, all_taken & bit,
                                    is_known ? times->ns[row.place] : 0,
                                    times ? &times->outside_ns : &(uint64_t){ 0 });
                 if (times)
@@ -358,7 +377,8 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
                         StackTimes *times = &view->times[i];
                         StackRow row = { .place = place };
 
-                        if (!times->is_whole || !(times->known & UINT64_C(1) << place))
+                        if (!times->is_whole || !times->is_taken ||
+                            !(times->known & known & UINT64_C(1) << place))
                                 continue;
                         r = intern(&names, span_of(view->names.bytes + times->process),
                                    &row.process);
@@ -366,7 +386,7 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
                                 r = intern(&names, span_of(view->names.bytes + times->comm),
                                            &row.comm);
                         if (r == 0)
-                                r = divide(view, row, NULL, 0, true, times->ns[place],
+                                r = divide(view, row, NULL, 0, true, false, times->ns[place],
                                            &times->outside_ns);
                 }
         if (r == 0 && view->n_rows > 1)

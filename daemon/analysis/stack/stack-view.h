@@ -12,6 +12,8 @@
  * up to its time, to the nanosecond.
  *
  * Of a thread that was not there at the end nothing is exact: its rows are what samples estimate.
+ * So it is with intervals of a length, where others are left out. Threads that the filter of the
+ * recording does not take have no rows.
  */
 
 #include <stdbool.h>
@@ -37,6 +39,7 @@ typedef struct StackTimes {
         uint64_t start_ticks;
         uint32_t tid;
         bool is_whole;  /* it was there at the end, too */
+        bool is_taken;  /* the filter of the recording takes it */
         uint64_t known; /* a bit for each place */
         uint64_t ns[_RECORD_PLACE_MAX];
         uint64_t outside_ns;    /* of all places, as far as no row has it yet */

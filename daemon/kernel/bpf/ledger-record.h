@@ -379,16 +379,38 @@ typedef struct ReasonControl {
 
 /* a recording */
 
+#define RECORD_FILTER_MAX 16u /* processes, and users, of one filter */
+
+typedef enum RecordThreads {
+        RECORD_THREADS_ALL,
+        RECORD_THREADS_USER,
+        RECORD_THREADS_KERNEL,
+        _RECORD_THREADS_MAX,
+} RecordThreads;
+
+/* Whose samples are taken, as far as programs decide it. Of what is 0, all are. */
+typedef struct RecordFilter {
+        __u32 is_on;   /* there is a filter, also of who reads the ring */
+        __u32 threads; /* RecordThreads */
+        __u32 starter; /* a process: what it starts while this is on, and what that starts */
+        __u32 n_pids, n_uids;
+        __u32 pids[RECORD_FILTER_MAX]; /* processes */
+        __u32 uids[RECORD_FILTER_MAX];
+        __u64 cgroup; /* its id; those below it are part of it */
+} RecordFilter;
+
 /* The state of a recording (record.bpf.h), written by who records. */
 typedef struct RecordControl {
-        __u64 id;            /* of the recording that is on; 0: none is */
-        __u64 period_ns;     /* P; may change while it is on */
-        __u64 clock_ns;      /* between samples of running time */
-        __u64 n_stack_bytes; /* of the stack of user mode that are copied; 0: none */
-        __u64 has_frames;    /* frames of the kernel are wanted */
-        __u64 has_waits;     /* samples of what threads wait for are, beside those of the clock */
-        __u64 begun_ns;      /* CLOCK_MONOTONIC: earlier beginnings count from then on */
-        __u64 own[2];        /* processes that are left out: each sample would make another one */
+        __u64 id;             /* of the recording that is on; 0: none is */
+        __u64 period_ns;      /* P; may change while it is on */
+        __u64 clock_ns;       /* between samples of running time */
+        __u64 n_stack_bytes;  /* of the stack of user mode that are copied; 0: none */
+        __u64 has_frames;     /* frames of the kernel are wanted */
+        __u64 has_waits;      /* samples of what threads wait for are, beside those of the clock */
+        __u64 begun_ns;       /* CLOCK_MONOTONIC: earlier beginnings count from then on */
+        __u64 own[2];         /* processes that are left out: each sample would make another one */
+        __u64 min_ns, max_ns; /* intervals of other lengths are not taken; 0: there is no bound */
+        RecordFilter filter;
 
         /* written by programs */
         __u64 n_samples;

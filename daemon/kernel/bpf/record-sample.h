@@ -43,7 +43,7 @@ typedef struct RecordSample {
         __u32 owner;      /* who answers for the process (owner.bpf.h) */
         __u32 unused;
         RecordPart wait, queue, running;
-        char comm[TASK_COMM_BYTES];
+        char comm[TASK_COMM_BYTES], process[TASK_COMM_BYTES]; /* of its first thread */
         /* x86_64: r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss */
         /* aarch64: x0 ... x30, sp, pc, pstate */
         __u64 registers[34];

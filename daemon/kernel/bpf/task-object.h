@@ -30,6 +30,7 @@
         O(SAMPLES,       "samples")        /* map: the ring of a recording */                      \
         O(GO_ON,         "goon")           /* program: threads that have got a CPU */              \
         O(CLOCK,         "clock")          /* program: what runs on a CPU */                       \
+        O(FORK,          "fork")           /* program: processes and threads that begin */         \
         O(REST,          "rest")           /* link: an iterator of waits that go on */             \
         O(SYMBOLS,       "symbols")        /* link: an iterator of the kernel's functions */
 // clang-format on

@@ -177,6 +177,7 @@ static void choose_recording(struct task_bpf *skeleton, const struct btf *types,
                 recording > RECORDING_NONE &&
                         btf__find_by_name_kind(types, "bpf_iter__ksym", BTF_KIND_STRUCT) >= 0);
         (void) bpf_program__set_autoload(skeleton->progs.record_clock, recording > RECORDING_NONE);
+        (void) bpf_program__set_autoload(skeleton->progs.record_fork, recording > RECORDING_NONE);
         (void) bpf_program__set_autoload(skeleton->progs.record_rest, recording > RECORDING_NONE);
 }
 
@@ -343,6 +344,7 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                                              ? bpf_program__fd(skeleton->progs.record_return)
                                              : program_fd(skeleton->progs.record_go_on) },
                 { TASK_OBJECT_CLOCK, program_fd(skeleton->progs.record_clock) },
+                { TASK_OBJECT_FORK, program_fd(skeleton->progs.record_fork) },
                 { TASK_OBJECT_REST, link_fd(skeleton->links.record_rest) },
                 { TASK_OBJECT_SYMBOLS, link_fd(skeleton->links.record_symbols) },
         };

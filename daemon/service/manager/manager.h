@@ -42,11 +42,12 @@ typedef struct ManagerSettings {
         SmapsMode smaps;              /* for a capture that does not say */
         uint64_t smaps_max_rss_bytes; /* the bounds of SMAPS_MODE_SMALL */
         uint64_t smaps_max_processes;
-        uint64_t smaps_ns;                /* budget of smaps_rollup in one capture */
-        bool heap;                        /* counters of allocators, likewise */
-        CommandLines commands;            /* what is read of what processes were started as */
-        uint64_t heap_ns;                 /* budget of each of these */
-        uint64_t capture_ns, analysis_ns; /* time limits of jobs */
+        uint64_t smaps_ns;                      /* budget of smaps_rollup in one capture */
+        bool heap;                              /* counters of allocators, likewise */
+        CommandLines commands;                  /* what is read of what processes were started as */
+        uint64_t heap_ns;                       /* budget of each of these */
+        uint64_t capture_ns, analysis_ns;       /* time limits of jobs */
+        uint64_t recording_ns, recording_bytes; /* of one, without its ends */
 } ManagerSettings;
 
 /* The job that hears of exits: listening.h. */

@@ -23,6 +23,7 @@
         R(CLEANED,   "",                                   "") /* only a failure, as a warning */  \
         R(SURVEYED,  "",                                   "") /* the same */                      \
         R(CAPTURED,  "took snapshot",                      "df539a7ceea74c259300c43f7e0d3655")     \
+        R(RECORDED,  "recorded",                           "ddf88439e91e47b7b42c2f09e65652f2")     \
         R(IMPORTED,  "imported snapshot",                  "baef289567b04605b51112a80b1f33f3")     \
         R(REMOVED,   "removed snapshot",                   "8fd2a91aca9c460184be1e7078c90c48")     \
         R(RENAMED,   "renamed a snapshot to",              "2e88fb20b83747efaa4c0d4a65e976e8")     \

@@ -317,8 +317,8 @@ int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {
 
 int loading_add_sampling(Request *request, RecordOrder *record) {
         static const TaskObject objects[] = { TASK_OBJECT_SAMPLES, TASK_OBJECT_CONTROL,
-                                              TASK_OBJECT_GO_ON, TASK_OBJECT_REST,
-                                              TASK_OBJECT_SYMBOLS };
+                                              TASK_OBJECT_GO_ON,   TASK_OBJECT_FORK,
+                                              TASK_OBJECT_REST,    TASK_OBJECT_SYMBOLS };
         const Manager *manager = request->manager;
         char text[MANAGER_REFUSAL_BYTES + 64];
         int r = 0;

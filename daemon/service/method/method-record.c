@@ -2,11 +2,15 @@
 #include "service/method/method.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/name.h"
 #include "job/fd-store.h"
 #include "job/job.h"
 #include "kernel/bpf/record-sample.h"
@@ -16,6 +20,7 @@
 #include "service/method/loading.h"
 #include "service/method/memory-jobs.h"
 #include "service/method/upkeep.h"
+#include "view/glob.h"
 
 /*
  * A recording: a capture, samples until it is to end, another capture, and one file of all three.
@@ -31,23 +36,31 @@
 
 typedef struct RecordFields {
         const char *tag;
-        bool replace;
-        OptionalU64 for_ns, period_ns, stack_bytes;
+        bool replace, anonymous;
+        OptionalU64 for_ns, period_ns, stack_bytes, min_ns, max_ns;
+        json_object *filter; /* NULL: of all threads */
         OptionalBool kernel_stacks, on_cpu, off_cpu;
 } RecordFields;
+
+typedef struct FilterFields {
+        json_object *pids, *uids; /* NULL: any */
+        const char *comm, *cgroup, *threads;
+        bool descendants;
+} FilterFields;
 
 typedef struct RecordState {
         CaptureState capture; /* of the end at hand */
         RecordFields fields;
+        RecordScope scope;
         int begin, recording, end; /* owned: files of the spool that have no name */
         Job *unwind_job;           /* owned; NULL: there is none */
         uint64_t since_realtime_ns, until_realtime_ns;
         bool is_ending; /* before there is a job that could be told */
 } RecordState;
 
-static void discard(const RecordState *state, int *fd) {
-        if (state->capture.addition.spool && *fd >= 0)
-                spool_discard(state->capture.addition.spool, *fd);
+static void discard(const Request *request, int *fd) {
+        if (*fd >= 0)
+                spool_discard(request->manager->spool, *fd);
         *fd = fd_close(*fd);
 }
 
@@ -59,27 +72,80 @@ static void record_release(Request *request) {
                 loading_end_sampling(request->manager);
         }
         state->unwind_job = job_free(state->unwind_job);
-        discard(state, &state->begin);
-        discard(state, &state->recording);
-        discard(state, &state->end);
+        discard(request, &state->begin);
+        discard(request, &state->recording);
+        discard(request, &state->end);
         addition_release(request);
 }
 
 /* the files become one */
 
+/* Nobody names it: the caller gets the file, which is in memory. */
+static int answer_anonymous(Request *request, const JobReply *reply) {
+        RecordState *state = request->state;
+        const Addition *addition = &state->capture.addition;
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = LIMIT_REPLY_BYTES };
+        JsonWriter writer;
+        char path[64];
+        Span head;
+        int fd, r;
+
+        r = request_take_texts(reply, &head, 1);
+        if (r < 0)
+                return r;
+        /* Our descriptor is writable and the caller must not get it. */
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", addition->file);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+                return -errno;
+        r = held_files_add(&request->manager->held, addition->file, request->uid);
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        json_write_key(&writer, "snapshot");
+        json_write_raw(&writer, head);
+        json_write_key(&writer, "sources");
+        json_write_raw(&writer, buffer_span(&addition->sources));
+        json_write_member_u64(&writer, "fileDescriptor", 0);
+        json_write_end(&writer);
+        if (r == 0)
+                r = json_writer_finish(&writer);
+        if (r < 0) {
+                (void) fd_close(fd);
+                return r;
+        }
+        return request_answer(request, buffer_span(&text), &fd, 1);
+}
+
 static int on_joined(Request *request, const JobReply *reply) {
         RecordState *state = request->state;
 
-        discard(state, &state->begin);
-        discard(state, &state->recording);
-        discard(state, &state->end);
+        discard(request, &state->begin);
+        discard(request, &state->recording);
+        discard(request, &state->end);
         request->reserved_bytes = request->max_file_bytes = 0;
         request->reserved_fd = -EBADF;
-        return addition_publish(request);
+        return state->fields.anonymous ? answer_anonymous(request, reply)
+                                       : addition_publish(request);
+}
+
+/* One in memory has no other bound. */
+static int on_not_joined(Request *request, WireError error, const WireErrorDetail *detail) {
+        const RecordState *state = request->state;
+        char reason[256];
+
+        if (!state->fields.anonymous || error != WIRE_ERROR_SPOOL_FULL)
+                return request_fail(request, error, detail);
+        (void) snprintf(reason, sizeof(reason),
+                        "The recording is larger than %" PRIu64 " MiB, which is half of the memory "
+                        "that your open files leave; record into the spool, and export it.",
+                        request->max_file_bytes >> 20);
+        return request_refuse(request, WIRE_ERROR_JOB_FAILED, reason);
 }
 
 static int join(Request *request) {
-        static const Stage joining = { .on_result = on_joined, .keeps_place = true };
+        static const Stage joining = { .on_result = on_joined,
+                                       .on_failure = on_not_joined,
+                                       .keeps_place = true };
         RecordState *state = request->state;
         Addition *addition = &state->capture.addition;
         _cleanup_(freep) Order *order = request_new_order(request, ORDER_JOIN);
@@ -89,14 +155,23 @@ static int join(Request *request) {
         if (!order)
                 return -ENOMEM;
         state->end = TAKE_FD(addition->file);
-        r = spool_temporary(request->manager->spool, &addition->file);
-        if (r != 0)
-                return request_fail_spool(request, "", r);
+        if (state->fields.anonymous) {
+                /* The spool keeps the parts until they are one file, and never sees that. */
+                addition->spool = NULL;
+                r = held_file_new(&addition->file);
+                if (r < 0)
+                        return r;
+        } else {
+                r = spool_temporary(request->manager->spool, &addition->file);
+                if (r != 0)
+                        return request_fail_spool(request, "", r);
+        }
         parts = &order->join;
         parts->name = addition->name;
         parts->tagged = addition->tagged;
         parts->uid = request->uid;
-        r = request_reserve_half(request, addition->file);
+        r = state->fields.anonymous ? request_reserve_memory(request)
+                                    : request_reserve_half(request, addition->file);
         if (r == 0)
                 r = request_add_copy(request, state->begin, &parts->begin);
         if (r == 0)
@@ -163,7 +238,7 @@ static int on_note(Request *request, const JobReply *note) {
                 .n_fds = 1,
                 .uid = request->uid,
                 .timeout_ns = LIMIT_RECORD_NS,
-                .max_file_bytes = LIMIT_RECORD_BYTES,
+                .max_file_bytes = manager->settings.recording_bytes,
         };
         if (r == 0)
                 r = job_pool_start(manager->pool, &job, on_unwind_reply, request,
@@ -188,7 +263,7 @@ static int prepare_record(Request *request) {
         r = spool_temporary(manager->spool, &state->recording);
         if (r != 0)
                 return request_fail_spool(request, "", r);
-        request->reserved_bytes = LIMIT_RECORD_BYTES;
+        request->reserved_bytes = manager->settings.recording_bytes;
         request->reserved_fd = state->recording;
         record->waiting = !fields->off_cpu.is_set || fields->off_cpu.value;
         record->running = !fields->on_cpu.is_set || fields->on_cpu.value;
@@ -197,7 +272,8 @@ static int prepare_record(Request *request) {
                                                          : DEFAULT_STACK_BYTES;
         record->period_ns = fields->period_ns.is_set ? fields->period_ns.value : DEFAULT_PERIOD_NS;
         record->max_samples = MAX_SAMPLES;
-        record->limit_ns = LIMIT_RECORD_NS;
+        record->scope = state->scope;
+        record->limit_ns = manager->settings.recording_ns;
         if (fields->for_ns.is_set)
                 record->limit_ns = MIN_OF(record->limit_ns, fields->for_ns.value);
         if (state->is_ending)
@@ -254,6 +330,98 @@ static int refuse_second(Request *request) {
                                                 .until_realtime_ns = state->until_realtime_ns });
 }
 
+/* False unless there are a few numbers, each of which is one of @ret. NULL: there are none. */
+static bool take_numbers(json_object *array, uint32_t *ret, uint32_t *ret_n) {
+        size_t n = array ? json_object_array_length(array) : 0;
+
+        if (array && (n == 0 || n > RECORD_FILTER_MAX))
+                return false;
+        for (size_t i = 0; i < n; i++) {
+                json_object *number = json_object_array_get_idx(array, i);
+
+                if (json_object_get_int64(number) < 0 || json_object_get_int64(number) > UINT32_MAX)
+                        return false;
+                ret[i] = (uint32_t) json_object_get_int64(number);
+        }
+        *ret_n = (uint32_t) n;
+        return true;
+}
+
+/* What there is of the filter goes into the order; the job that records finds the cgroup. */
+static int decode_filter(Request *request, json_object *object, RecordScope *scope) {
+        static const Parameter table[] = {
+                { "pids", PARAMETER_NUMBERS, false, offsetof(FilterFields, pids) },
+                { "uids", PARAMETER_NUMBERS, false, offsetof(FilterFields, uids) },
+                { "comm", PARAMETER_TEXT, false, offsetof(FilterFields, comm) },
+                { "cgroup", PARAMETER_TEXT, false, offsetof(FilterFields, cgroup) },
+                { "threads", PARAMETER_TEXT, false, offsetof(FilterFields, threads) },
+                { "descendants", PARAMETER_BOOL, false, offsetof(FilterFields, descendants) },
+        };
+        static const char *const threads[_RECORD_THREADS_MAX] = {
+                [RECORD_THREADS_ALL] = "all",
+                [RECORD_THREADS_USER] = "user",
+                [RECORD_THREADS_KERNEL] = "kernel",
+        };
+        RecordFilter *filter = &scope->filter;
+        FilterFields fields = {};
+        const char *key;
+
+        if (parameters_decode(object, table, ELEMENTSOF(table), &fields, &key) != 0) {
+                char reason[128];
+
+                (void) snprintf(reason, sizeof(reason), "It has a wrong member, \"%.40s\".", key);
+                return request_refuse_parameter(request, "filter", reason);
+        }
+        if (!take_numbers(fields.pids, filter->pids, &filter->n_pids) ||
+            !take_numbers(fields.uids, filter->uids, &filter->n_uids))
+                return request_refuse_parameter(request, "filter",
+                                                "It takes 1 to 16 processes, and as many users.");
+        if (fields.comm && (glob_check_text(span_of(fields.comm)) != 0 ||
+                            strlen(fields.comm) >= sizeof(scope->comm)))
+                return request_refuse_parameter(request, "filter",
+                                                "The name is no glob, or too long a one.");
+        if (fields.cgroup &&
+            (fields.cgroup[0] != '/' || strlen(fields.cgroup) >= sizeof(scope->cgroup)))
+                return request_refuse_parameter(
+                        request, "filter", "A cgroup is a path as in /proc/PID/cgroup, from / on.");
+        if (fields.threads)
+                filter->threads = name_find(span_of(fields.threads), threads, _RECORD_THREADS_MAX);
+        if (filter->threads == _RECORD_THREADS_MAX)
+                return request_refuse_parameter(request, "filter",
+                                                "Threads are \"all\", \"user\" or \"kernel\".");
+        if (fields.descendants && request->connection)
+                filter->starter = (uint32_t) request->connection->peer.pid;
+        if (fields.descendants && filter->starter == 0)
+                return request_refuse_parameter(request, "filter",
+                                                "The caller is in another pid namespace, where its "
+                                                "descendants are not known.");
+        if (fields.comm)
+                memcpy(scope->comm, fields.comm, strlen(fields.comm) + 1);
+        if (fields.cgroup)
+                memcpy(scope->cgroup, fields.cgroup, strlen(fields.cgroup) + 1);
+        record_scope_settle(scope);
+        return 0;
+}
+
+static int check_lengths(Request *request, const RecordFields *fields, RecordScope *scope) {
+        const ManagerSettings *settings = &request->manager->settings;
+        char reason[160];
+
+        scope->min_ns = fields->min_ns.value;
+        scope->max_ns = fields->max_ns.value;
+        if (fields->max_ns.is_set && scope->max_ns == 0)
+                return request_refuse_parameter(request, "maxNs", "Then no wait would be left.");
+        if (scope->max_ns > 0 && scope->min_ns > scope->max_ns)
+                return request_refuse_parameter(request, "minNs", "It is above \"maxNs\".");
+        if (!fields->for_ns.is_set || fields->for_ns.value <= settings->recording_ns)
+                return 0;
+        (void) snprintf(reason, sizeof(reason),
+                        "A recording here takes %" PRIu64 " s at most: ctprofd.conf(5) has "
+                        "RecordingTime=.",
+                        settings->recording_ns / NSEC_PER_SEC);
+        return request_refuse_parameter(request, "forNs", reason);
+}
+
 int method_record(Request *request) {
         static const Parameter table[] = {
                 { "tag", PARAMETER_TEXT, false, offsetof(RecordFields, tag) },
@@ -266,6 +434,10 @@ int method_record(Request *request) {
                   offsetof(RecordFields, kernel_stacks) },
                 { "onCpu", PARAMETER_OPTIONAL_BOOL, false, offsetof(RecordFields, on_cpu) },
                 { "offCpu", PARAMETER_OPTIONAL_BOOL, false, offsetof(RecordFields, off_cpu) },
+                { "minNs", PARAMETER_OPTIONAL_U64, false, offsetof(RecordFields, min_ns) },
+                { "maxNs", PARAMETER_OPTIONAL_U64, false, offsetof(RecordFields, max_ns) },
+                { "filter", PARAMETER_OBJECT, false, offsetof(RecordFields, filter) },
+                { "anonymous", PARAMETER_BOOL, false, offsetof(RecordFields, anonymous) },
         };
         Manager *manager = request->manager;
         const ManagerSettings *settings = &manager->settings;
@@ -311,6 +483,11 @@ int method_record(Request *request) {
                                       "waits cannot be recorded where they are not counted by "
                                       "reason: ctprofd.conf says WaitReasons=off; running time "
                                       "alone can (--on-cpu)");
+        r = check_lengths(request, fields, &state->scope);
+        if (r == 0 && fields->filter)
+                r = decode_filter(request, fields->filter, &state->scope);
+        if (r != 0)
+                return r;
         capture = &state->capture.fields;
         capture->tag = fields->tag;
         capture->replace = fields->replace;
@@ -325,9 +502,8 @@ int method_record(Request *request) {
                 memcpy(state->capture.addition.name.text, fields->tag, strlen(fields->tag) + 1);
         state->since_realtime_ns = clock_now_ns(CLOCK_REALTIME);
         state->until_realtime_ns =
-                state->since_realtime_ns + (fields->for_ns.is_set
-                                                    ? MIN_OF(fields->for_ns.value, LIMIT_RECORD_NS)
-                                                    : LIMIT_RECORD_NS);
+                state->since_realtime_ns +
+                (fields->for_ns.is_set ? fields->for_ns.value : settings->recording_ns);
         manager->recording = request;
         clean_spool(manager);
         return request_submit(request, NULL, QUEUE_ADDING, &addition_capturing);

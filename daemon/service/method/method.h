@@ -21,7 +21,7 @@
         M(Compare,     method_analysis,      NOTHING, INDEXED)                                     \
         M(CompareSets, method_analysis,      NOTHING, INDEXED)                                     \
         M(Info,        method_analysis,      NOTHING, INDEXED)                                     \
-        M(Record,      method_record,        CAPTURED, PLAIN)                                      \
+        M(Record,      method_record,        RECORDED, PLAIN)                                      \
         M(EndRecording, method_end_recording, NOTHING, PLAIN)                                      \
         M(Stacks,      method_analysis,      NOTHING, INDEXED)                                     \
         M(MetricList,  method_metric_list,   NOTHING, PLAIN)                                       \

@@ -77,6 +77,7 @@ static RecordSample sample_of(size_t n_stack_bytes) {
                 .has_registers = true,
                 .wait = { 7, 7 },
                 .comm = "worker",
+                .process = "leader",
         };
 
         sample.registers[SMALL_ELF_PC_AT] = BASE + SMALL_ELF_WORK + 4;
@@ -179,7 +180,7 @@ START_TEST(samples_without_a_stack_say_why) {
         /* Before its process was told. */
         ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
         ck_assert_str_eq(last_frames(), "[process ended] ");
-        ck_assert_str_eq(collector_table(collector)->threads[0].process, "worker");
+        ck_assert_str_eq(collector_table(collector)->threads[0].process, "leader");
         take_program();
         sample.is_late = true;
         ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
@@ -192,6 +193,18 @@ START_TEST(samples_without_a_stack_say_why) {
         sample.registers[SMALL_ELF_PC_AT] = 4711; /* nothing is mapped there */
         ck_assert_int_eq(take_sample(&sample, 0), 0);
         ck_assert_str_eq(last_frames(), "[stack cut] [unknown] ");
+}
+END_TEST
+
+/* With a filter: it tells which threads that takes, whether they have samples or not. */
+START_TEST(a_sample_without_a_part_is_a_thread) {
+        RecordSample sample = sample_of(0);
+
+        sample.wait = (RecordPart){};
+        ck_assert_int_eq(take_sample(&sample, 0), 0);
+        ck_assert_uint_eq(collector_table(collector)->n_threads, 1);
+        ck_assert_uint_eq(collector_table(collector)->n_samples, 0);
+        ck_assert_uint_eq(collector_table(collector)->n_stacks, 0);
 }
 END_TEST
 
@@ -350,6 +363,7 @@ int main(void) {
         tcase_add_test(tcase, a_stack_becomes_names);
         tcase_add_test(tcase, each_part_of_an_interval_has_its_place);
         tcase_add_test(tcase, samples_without_a_stack_say_why);
+        tcase_add_test(tcase, a_sample_without_a_part_is_a_thread);
         tcase_add_test(tcase, the_kernel_has_names);
         tcase_add_test(tcase, files_that_cannot_be_read);
         tcase_add_test(tcase, modules_of_no_sense);

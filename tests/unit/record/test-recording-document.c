@@ -70,7 +70,18 @@ START_TEST(what_is_written_is_read) {
                                  .n_samples = 4,
                                  .n_lost_ring = 9,
                                  .waiting = true,
-                                 .has_clock = true };
+                                 .has_clock = true,
+                                 .scope = { .filter = { .starter = 77,
+                                                        .threads = RECORD_THREADS_KERNEL,
+                                                        .pids = { 1, 4294967295 },
+                                                        .n_pids = 2,
+                                                        .uids = { 0 },
+                                                        .n_uids = 1 },
+                                            .comm = "ng\xffinx*",
+                                            .cgroup = "/a/b",
+                                            .min_ns = 5,
+                                            .max_ns = 6 } };
+        const RecordScope *scope;
         Buffer first = {}, second = {};
         RecordingDocument document;
         StackTable table = {};
@@ -78,10 +89,20 @@ START_TEST(what_is_written_is_read) {
         const StackSample *sample;
 
         fill(&table, &modules);
+        record_scope_settle(&facts.scope);
         ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &first), 0);
         ck_assert_msg(read_back(buffer_span(&first), &document, complaint) == 0, "%s", complaint);
         ck_assert_uint_eq(document.facts.n_lost_ring, 9);
         ck_assert(document.facts.waiting && !document.facts.running && document.facts.has_clock);
+        scope = &document.facts.scope;
+        ck_assert(scope->filter.is_on && scope->filter.starter != 0);
+        ck_assert_uint_eq(scope->filter.threads, RECORD_THREADS_KERNEL);
+        ck_assert_uint_eq(scope->filter.n_pids, 2);
+        ck_assert_uint_eq(scope->filter.pids[1], 4294967295);
+        ck_assert_uint_eq(scope->filter.n_uids, 1);
+        ck_assert_str_eq(scope->comm, "ng\xffinx*");
+        ck_assert_str_eq(scope->cgroup, "/a/b");
+        ck_assert(scope->min_ns == 5 && scope->max_ns == 6);
         ck_assert_uint_eq(document.table.n_samples, 3);
         sample = &document.table.samples[0];
         ck_assert_uint_eq(sample->long_ns, 50);
@@ -107,6 +128,13 @@ static const struct {
 } malformed[] = {
         { "{}", "the member \"recording\" is missing" },
         { "{\"recording\":{\"formatVersion\":2}}", "newer than this program reads" },
+        { "{\"recording\":{\"filter\":{\"mood\":1}}}", "newer than this program reads" },
+        { "{\"recording\":{\"filter\":{\"pids\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}}}",
+          "a list of a few numbers is expected" },
+        { "{\"recording\":{\"filter\":{\"uids\":[4294967296]}}}",
+          "a list of a few numbers is expected" },
+        { "{\"recording\":{\"filter\":{\"comm\":\"\"}}}", "a name is expected" },
+        { "{\"recording\":{\"filter\":{\"threads\":\"some\"}}}", "there are no such threads" },
         { "{\"recording\":{},\"frames\":{\"columns\":[\"module\",\"offset\",\"name\"],"
           "\"rows\":[[0,1,null]]}}",
           "the number of a module is expected" },

@@ -153,6 +153,40 @@ START_TEST(other_life) {
 }
 END_TEST
 
+/* Threads that the filter does not take have no rows; those that it takes have all of theirs. */
+START_TEST(filtered) {
+        ThreadSample other = sample_of(8, 50, 1000, 2000), end = sample_of(8, 50, 9000, 3000);
+
+        recording.facts.scope.filter.is_on = 1;
+        ck_assert_int_eq(stack_view_add_begin(&view, &other), 0);
+        ck_assert_int_eq(stack_view_add_end(&view, &end), 0);
+        observe(50000400, 300);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, STACK_UNSAMPLED)->ns, 50000400);
+        ck_assert_uint_eq(find(RECORD_PLACE_running, STACK_UNSAMPLED)->ns, 300);
+        ck_assert_uint_eq(view.place_ns[RECORD_PLACE_lock], 50000400);
+        ck_assert_uint_eq(view.n_rows, 2);
+}
+END_TEST
+
+/* Where waits of other lengths are left out, the time of all of them is not divided. */
+START_TEST(of_a_length) {
+        recording.facts.period_ns = PERIOD_NS;
+        recording.facts.scope.min_ns = _i == 0 ? 1000000 : PERIOD_NS;
+        add(RECORD_PLACE_lock, stacks[0], 50000000, 50000000, 1);
+        if (_i == 0)
+                add(RECORD_PLACE_lock, stacks[1], 2000000, PERIOD_NS, 1);
+        observe(90000000, 300);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[0])->ns, 50000000);
+        /* All of those were taken, unless some are shorter than the period. */
+        ck_assert_int_eq(find(RECORD_PLACE_lock, stacks[0])->is_exact, _i == 1);
+        if (_i == 0)
+                ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[1])->ns, PERIOD_NS);
+        ck_assert_ptr_null(find(RECORD_PLACE_lock, STACK_UNSAMPLED));
+        /* Running has no length. */
+        ck_assert_uint_eq(find(RECORD_PLACE_running, STACK_UNSAMPLED)->ns, 300);
+}
+END_TEST
+
 /* Whatever the samples are, the rows of a thread add up to its time. */
 START_TEST(adds_up) {
         unsigned seed = (unsigned) _i + 1;
@@ -180,6 +214,8 @@ int main(void) {
         tcase_add_test(tcase, outside);
         tcase_add_test(tcase, ended);
         tcase_add_test(tcase, other_life);
+        tcase_add_test(tcase, filtered);
+        tcase_add_loop_test(tcase, of_a_length, 0, 2);
         tcase_add_loop_test(tcase, adds_up, 0, 200);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

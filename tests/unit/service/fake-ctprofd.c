@@ -438,8 +438,9 @@ static void record(bool is_deaf) {
  */
 static void take_samples(void) {
         const RecordOrder *record = &order->record;
+        const RecordFilter *filter = &record->scope.filter;
         const char *what = getenv("FAKE_RECORD");
-        char text[256], heard[80] = "";
+        char text[512], heard[80] = "";
         uint64_t left_ns = record->limit_ns;
         int socket = -1, r;
 
@@ -455,10 +456,15 @@ static void take_samples(void) {
         }
         (void) snprintf(text, sizeof(text),
                         "{\"progress\":{\"phase\":\"recording\",\"told\":"
-                        "\"%llu %llu %u %d %d %d%s\"}}",
+                        "\"%llu %llu %u %d %d %d%s\",\"filter\":"
+                        "\"[%u %u %u %u %u %u %u %.40s %.40s %llu %llu]\"}}",
                         (unsigned long long) record->limit_ns,
                         (unsigned long long) record->period_ns, record->stack_bytes,
-                        record->waiting, record->running, record->frames, heard);
+                        record->waiting, record->running, record->frames, heard, filter->is_on,
+                        filter->starter, filter->pids[1], filter->n_pids, filter->uids[0],
+                        filter->n_uids, filter->threads, record->scope.comm, record->scope.cgroup,
+                        (unsigned long long) record->scope.min_ns,
+                        (unsigned long long) record->scope.max_ns);
         if (take_fd(record->output) < 0 || take_fd(record->tasks[TASK_OBJECT_SAMPLES]) < 0 ||
             take_fd(record->tasks[TASK_OBJECT_CONTROL]) < 0)
                 _exit(8);
@@ -481,7 +487,7 @@ static void join(void) {
         if (take_fd(parts->begin) < 0 || take_fd(parts->end) < 0 || take_fd(parts->recording) < 0 ||
             write(take_fd(parts->output), "joined", 6) != 6)
                 _exit(8);
-        tell(NULL, NULL, NULL);
+        tell("{\"name\":\"\"}", NULL, NULL);
 }
 
 static void tell_objects(uint32_t n, const char *reason, int fd) {

@@ -217,6 +217,19 @@ static const struct {
         { "{\"forNs\":-1}", "\"forNs\"" },
         { "{\"kernelStacks\":1}", "\"kernelStacks\"" },
         { "{\"what\":1}", "\"what\"" },
+        { "{\"forNs\":3600000000001}", "at most: ctprofd.conf(5) has RecordingTime=" },
+        { "{\"minNs\":2,\"maxNs\":1}", "It is above \\\"maxNs\\\"." },
+        { "{\"maxNs\":0}", "Then no wait would be left." },
+        { "{\"filter\":[]}", "\"filter\"" },
+        { "{\"filter\":{\"mood\":1}}", "It has a wrong member, \\\"mood\\\"." },
+        { "{\"filter\":{\"pids\":[]}}", "1 to 16 processes" },
+        { "{\"filter\":{\"pids\":[-1]}}", "1 to 16 processes" },
+        { "{\"filter\":{\"uids\":[4294967296]}}", "1 to 16 processes" },
+        { "{\"filter\":{\"uids\":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]}}",
+          "1 to 16 processes" },
+        { "{\"filter\":{\"comm\":\"[\"}}", "The name is no glob" },
+        { "{\"filter\":{\"cgroup\":\"a\"}}", "A cgroup is a path" },
+        { "{\"filter\":{\"threads\":\"some\"}}", "Threads are " },
 };
 
 START_TEST(parameters_of_no_sense_are_refused) {
@@ -232,6 +245,60 @@ START_TEST(parameters_of_no_sense_are_refused) {
                 ck_assert_ptr_null(bench.manager->recording);
         }
         ck_assert_has(call(CALL("Record", "{}")), "ExpectedMore");
+        teardown();
+}
+END_TEST
+
+/* What the job is told of the filter; the caller itself is who starts what is recorded. */
+START_TEST(the_filter_is_told) {
+        char wanted[128];
+
+        start("");
+        bench_send(caller,
+                   RECORD("{\"forNs\":1000000,\"minNs\":7,\"maxNs\":9,\"filter\":{\"pids\":[12,13],"
+                          "\"uids\":[4],\"comm\":\"ng*\",\"cgroup\":\"/x\",\"threads\":\"user\"}}"),
+                   NULL, 0);
+        ck_assert_has(await(caller, "\"recording\""), "[1 0 13 2 4 1 1 ng* /x 7 9]");
+        (void) await(caller, "\"snapshot\"");
+        bench_send(caller, RECORD("{\"forNs\":1000000,\"filter\":{\"descendants\":true}}"), NULL,
+                   0);
+        (void) snprintf(wanted, sizeof(wanted), "[1 %u 0 0 0 0 0   0 0]", (unsigned) getpid());
+        ck_assert_has(await(caller, "\"recording\""), wanted);
+        (void) await(caller, "\"snapshot\"");
+        teardown();
+}
+END_TEST
+
+/* A recording that nobody names is a file of its caller, and not of the spool. */
+START_TEST(one_without_a_name_is_handed_over) {
+        char text[16] = "";
+        int fd;
+
+        start("");
+        bench_send(caller, RECORD("{\"forNs\":1000000,\"anonymous\":true}"), NULL, 0);
+        ck_assert_has(await(caller, "\"sources\""), "\"fileDescriptor\":0");
+        fd = frame_stream_take_fd(caller, 0);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(pread(fd, text, sizeof(text), 0), 6);
+        ck_assert_str_eq(text, "joined");
+        ck_assert_int_lt(write(fd, "x", 1), 0);
+        fd_close(fd);
+        teardown();
+}
+END_TEST
+
+/* A recording that has begun keeps the bounds of then; the next one has those of now. */
+START_TEST(settings_bound_it) {
+        ManagerSettings settings;
+
+        start("");
+        settings = bench.manager->settings;
+        settings.recording_ns = 5000000;
+        service_configure(bench.manager, &settings);
+        ck_assert_has(call(RECORD("{\"forNs\":5000001}")), "RecordingTime=");
+        bench_send(caller, RECORD("{}"), NULL, 0);
+        ck_assert_has(await(caller, "\"recording\""), "\"5000000 10000000 ");
+        (void) await(caller, "\"snapshot\"");
         teardown();
 }
 END_TEST
@@ -258,6 +325,9 @@ int main(void) {
         tcase_add_test(tcase, one_records_at_a_time);
         tcase_add_test(tcase, a_caller_that_hangs_up_cancels_it);
         tcase_add_loop_test(tcase, a_job_that_fails_ends_it, 0, ELEMENTSOF(failures));
+        tcase_add_test(tcase, the_filter_is_told);
+        tcase_add_test(tcase, one_without_a_name_is_handed_over);
+        tcase_add_test(tcase, settings_bound_it);
         tcase_add_test(tcase, parameters_of_no_sense_are_refused);
         tcase_add_test(tcase, it_takes_programs);
         suite_add_tcase(suite, tcase);

@@ -211,6 +211,44 @@ START_TEST(without_stacks_there_is_a_word) {
 }
 END_TEST
 
+static const struct {
+        const char *filter, *heading;
+} scope_rows[] = {
+        { "{}", "no stacks\n" },
+        { "{\"descendants\":true}", "no stacks of the command and what it started\n" },
+        { "{\"pids\":[12],\"uids\":[0,7]}", "no stacks of process 12 of uids 0, 7\n" },
+        { "{\"pids\":[1,2],\"threads\":\"user\"}", "no stacks of processes 1, 2 of programs\n" },
+        { "{\"threads\":\"kernel\",\"comm\":\"k*\\u001b\",\"cgroup\":\"/a\"}",
+          "no stacks of the kernel called k*\\x1b in /a\n" },
+        { "{\"minNs\":1000000}", "no stacks of waits of 1.0ms and more\n" },
+        { "{\"maxNs\":2000000000}", "no stacks of waits of 2.00s and less\n" },
+        { "{\"minNs\":1000000,\"maxNs\":2000000000}", "no stacks of waits of 1.0ms to 2.00s\n" },
+        { "{\"pids\":7,\"uids\":{},\"comm\":[],\"threads\":1,\"minNs\":\"x\"}", NULL },
+};
+
+START_TEST(the_heading_says_of_what_they_are) {
+        static const Terminal terminal = {};
+        char *first = NULL;
+        StackText text = { .terminal = &terminal };
+        StackStore store = {};
+        Written written;
+
+        ck_assert_int_gt(asprintf(&first, "{\"recording\":{\"filter\":%s}}", scope_rows[_i].filter),
+                         0);
+        text.first = parsed(first);
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
+        written_end(&written);
+        if (scope_rows[_i].heading)
+                ck_assert_str_eq(written.text, scope_rows[_i].heading);
+        free(written.text);
+        free(first);
+        (void) json_object_put(text.first);
+        stack_store_done(&store);
+}
+END_TEST
+
 START_TEST(what_is_no_stack_is_harmless) {
         static const char *const odd[] = { "{}", "[]", "3", "{\"frames\":[1,null,[]]}",
                                            "{\"frames\":{},\"process\":[],\"ns\":-1}" };
@@ -246,6 +284,7 @@ int main(void) {
         tcase_add_test(print, a_tree_divides_where_stacks_do);
         tcase_add_test(print, exact_times_have_no_error);
         tcase_add_test(print, without_stacks_there_is_a_word);
+        tcase_add_loop_test(print, the_heading_says_of_what_they_are, 0, ELEMENTSOF(scope_rows));
         tcase_add_test(print, what_is_no_stack_is_harmless);
         suite_add_tcase(suite, print);
         return check_main(suite);

@@ -53,6 +53,13 @@ static const struct {
         { { "--on-cpu" }, "{\"onCpu\":true,\"offCpu\":false}" },
         { { "--off-cpu" }, "{\"onCpu\":false,\"offCpu\":true}" },
         { { "--verbose" }, "{}" },
+        { { "--all" }, "{}" },
+        { { "--min", "1ms", "--max=1s" }, "{\"minNs\":1000000,\"maxNs\":1000000000}" },
+        { { "--pid", "12,13", "--pid=4" }, "{\"filter\":{\"pids\":[12,13,4]}}" },
+        { { "--uid", "7,root" }, "{\"filter\":{\"uids\":[7,0]}}" },
+        { { "--comm", "ng*", "--cgroup", "/a b", "--user-threads" },
+          "{\"filter\":{\"comm\":\"ng*\",\"cgroup\":\"/a b\",\"threads\":\"user\"}}" },
+        { { "--kernel-threads" }, "{\"filter\":{\"threads\":\"kernel\"}}" },
 };
 
 START_TEST(only_what_is_asked_for_is_sent) {
@@ -86,7 +93,18 @@ static const struct {
         { { "--for", "4s", "--", "true" }, "--for and COMMAND both say when" },
         { { "--host", "h", "--", "true" }, "takes no COMMAND with --host" },
         { { "--local" }, "\"record --local\" needs --for TIME" },
-        { { "--host", "a,b", "--for", "4s" }, "\"record\" takes one --host at a time" },
+        { { "--host", "a,b" }, "\"record\" needs --for TIME with several hosts" },
+        { { "--host", "a,b", "--for", "4s", "--output", "x" }, "--output names one file" },
+        { { "--all", "--uid", "0" }, "--all takes all threads" },
+        { { "--user-threads", "--kernel-threads" }, "exclude each other" },
+        { { "--pid", "1,x" }, "--pid \"x\" is no number of a process." },
+        { { "--pid", "" }, "--pid \"\" is no number of a process." },
+        { { "--pid", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17" }, "--pid takes at most 16." },
+        { { "--uid", "no such" }, "--uid \"no such\" is no user of this host." },
+        { { "--comm", "[" }, "--comm \"[\" is no glob: " },
+        { { "--cgroup", "a" }, "--cgroup takes a path as in /proc/PID/cgroup" },
+        { { "--min", "2s", "--max", "1s" }, "--min is above --max" },
+        { { "--output", "-", "--json" }, "--output - and --json both want stdout" },
 };
 
 START_TEST(contradictions_are_refused) {
@@ -113,7 +131,13 @@ START_TEST(a_command_is_recorded_to_its_end) {
         begin(asked_to_end, 2);
         CTL_RUN(&ctl, "record", "--tag", "r", "--", "sh", "-c", "echo out; exit 3");
         expect(3, "out\n" SAID, "");
-        ck_assert_str_eq(ctl.asked, RECORD_CALL("{\"tag\":\"r\"}") END_CALL);
+        /* It is what is recorded, unless something else is said. */
+        ck_assert_str_eq(ctl.asked,
+                         RECORD_CALL("{\"tag\":\"r\",\"filter\":{\"descendants\":true}}") END_CALL);
+        CTL_RUN(&ctl, "record", "--all", "--", "true");
+        ck_assert_str_eq(ctl.asked, RECORD_CALL("{}") END_CALL);
+        CTL_RUN(&ctl, "record", "--uid=7", "--", "true");
+        ck_assert_str_eq(ctl.asked, RECORD_CALL("{\"filter\":{\"uids\":[7]}}") END_CALL);
         CTL_RUN(&ctl, "record", "--json", "--", "sh", "-c", "echo out; kill -KILL $$");
         ck_assert_int_eq(ctl.status, 137);
         ck_assert_str_eq(ctl.err, "out\n");

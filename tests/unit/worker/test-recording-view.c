@@ -4,8 +4,11 @@
 
 #include "worker/worker.h"
 
+#include <sys/mman.h>
+
 #include "check-main.h"
 #include "conversation.h"
+#include "record/record-message.h"
 #include "snapshot-fixture.h"
 
 #define SHOW "io.ctprof.Profiler.Show"
@@ -206,6 +209,43 @@ START_TEST(stacks_that_are_not_there) {
 }
 END_TEST
 
+/* What finds no room is told apart from a job that ends early. */
+START_TEST(a_document_without_room_is_told) {
+        static const RecordSummary summary;
+        _cleanup_(freep) Order *order = order_new(ORDER_UNWIND);
+        uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8], is_too_large = 2;
+        int pair[2], output = _i == 0 ? memfd_create("room", MFD_CLOEXEC)
+                                      : open("/dev/full", O_WRONLY | O_CLOEXEC);
+        Conversation answer = { .fd = -EBADF };
+        RecordMessage message;
+        ConversationJob job;
+
+        ck_assert_int_ge(output, 0);
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        order->unwind.socket = 1;
+        conversation_start(&job, JOB_UNWIND, SOCK_SEQPACKET, WORKER_FREE);
+        conversation_send_order(job.fd, order, &pair[1], 1);
+        ck_assert_int_eq(record_message_receive(pair[0], space, &message), 0);
+        ck_assert_int_eq(message.kind, RECORD_MESSAGE_PROCESS);
+        ck_assert_int_eq(record_message_send(pair[0], RECORD_MESSAGE_END, &summary, sizeof(summary),
+                                             NULL, 0, output),
+                         0);
+        ck_assert_int_eq(record_message_receive(pair[0], space, &message), 0);
+        ck_assert_int_eq(message.kind, RECORD_MESSAGE_END);
+        ck_assert_uint_eq(message.n, sizeof(is_too_large));
+        memcpy(&is_too_large, message.body, sizeof(is_too_large));
+        ck_assert_uint_eq(is_too_large, (unsigned) _i);
+        conversation_hear(job.fd, &answer);
+        ck_assert_ptr_null(answer.error);
+        conversation_done(&answer);
+        (void) close(job.fd);
+        (void) conversation_await(&job);
+        (void) close(output);
+        (void) close(pair[0]);
+        (void) close(pair[1]);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("recording-view");
         TCase *tcase = tcase_create("recording-view");
@@ -217,6 +257,7 @@ int main(void) {
         tcase_add_test(tcase, stacks_have_the_time_of_their_threads);
         tcase_add_test(tcase, the_heaviest_stacks_come_first);
         tcase_add_test(tcase, stacks_that_are_not_there);
+        tcase_add_loop_test(tcase, a_document_without_room_is_told, 0, 2);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

@@ -494,14 +494,6 @@ static __always_inline int add_to_row(Scratch *scratch, __u64 now_ns) {
 
 /* cgroups: a path is noted while the cgroup is there, with the first thread that ends in it */
 
-static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node) {
-        const struct kernfs_node___rcu *rcu = (const void *) node;
-
-        if (bpf_core_field_exists(node->parent))
-                return node->parent;
-        return bpf_core_field_exists(rcu->__parent) ? rcu->__parent : (void *) 0;
-}
-
 /* Notes the path for the exiting thread. Verified by itself, as its loop has many ways through. */
 __noinline int note_cgroup(__u32 uid) {
         struct task_struct *task = bpf_get_current_task_btf();

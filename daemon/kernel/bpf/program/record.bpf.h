@@ -26,6 +26,7 @@ typedef struct Recorded {
         RecordPart wait;
         __u32 place;
         __u32 is_pending; /* it has one of record_pending */
+        __u64 is_started; /* by whom the filter names, or by what that has started */
 } Recorded;
 
 struct {
@@ -112,12 +113,104 @@ static __always_inline Recorded *find_recorded(struct task_struct *task, __u64 i
         return of;
 }
 
+/* the filter */
+
+#define RECORD_CGROUP_LEVELS 64
+
+/* A function of its own: in a loop the compiler would prepare both ways, one of which is none. */
+static __noinline struct kernfs_node *parent_of(struct kernfs_node *node) {
+        const struct kernfs_node___rcu *rcu = (const void *) node;
+
+        if (!node)
+                return 0;
+        if (bpf_core_field_exists(node->parent))
+                return node->parent;
+        return bpf_core_field_exists(rcu->__parent) ? rcu->__parent : (void *) 0;
+}
+
+/* Whether @id is the cgroup of @task or one above it. */
+static __noinline int is_in_cgroup(struct task_struct *task, __u64 id) {
+        struct kernfs_node *node;
+
+        if (!task || !bpf_core_field_exists(task->cgroups))
+                return 0;
+        node = task->cgroups->dfl_cgrp->kn;
+        for (__u32 i = 0; i < RECORD_CGROUP_LEVELS && node; i++) {
+                if (node->id == id)
+                        return 1;
+                node = parent_of(node);
+        }
+        return 0;
+}
+
+/* Verified by itself, as its loop has many ways through. */
+__noinline int filter_names(__u32 is_user, __u32 one) {
+        const RecordFilter *filter = &control.record.filter;
+
+        for (__u32 i = 0; i < RECORD_FILTER_MAX; i++) {
+                if (i >= (is_user ? filter->n_uids : filter->n_pids))
+                        break;
+                if ((is_user ? filter->uids[i] : filter->pids[i]) == one)
+                        return 1;
+        }
+        return 0;
+}
+
+/* Asked for what would be a sample, not for each switch: a thread may come and go. */
+static __noinline int is_wanted(struct task_struct *task) {
+        const RecordFilter *filter = &control.record.filter;
+        const Recorded *of;
+
+        if (!task)
+                return 0;
+        if (!filter->is_on)
+                return 1;
+        if (filter->threads != RECORD_THREADS_ALL &&
+            (filter->threads == RECORD_THREADS_KERNEL) != is_thread_of_kernel(task))
+                return 0;
+        if (filter->n_pids != 0 && !filter_names(0, task->tgid))
+                return 0;
+        if (filter->n_uids != 0 && !filter_names(1, task->real_cred->uid.val))
+                return 0;
+        if (filter->starter != 0) {
+                of = bpf_task_storage_get(&recorded, task, 0, 0);
+                if (!of || of->id != recording_id() || !of->is_started)
+                        return 0;
+        }
+        return filter->cgroup == 0 || is_in_cgroup(task, filter->cgroup);
+}
+
+/* Attached while a filter names whom a process starts. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(record_fork, struct task_struct *parent, struct task_struct *child) {
+        __u64 id = recording_id();
+        const Recorded *of;
+        Recorded *mine;
+
+        if (id == 0)
+                return 0;
+        of = bpf_task_storage_get(&recorded, parent, 0, 0);
+        if (parent->tgid == control.record.filter.starter ? parent->tgid == child->tgid
+                                                          : !of || of->id != id || !of->is_started)
+                return 0;
+        mine = find_recorded(child, id);
+        if (mine)
+                mine->is_started = 1;
+        return 0;
+}
+
+/* Whether waits, and those for a CPU, of @ns are wanted. */
+static __always_inline _Bool is_of_length(__u64 ns) {
+        return control.record.has_waits && ns >= control.record.min_ns &&
+               (control.record.max_ns == 0 || ns <= control.record.max_ns);
+}
+
 /* Decides whether an interval of @ns is taken; see record-sample.h. */
 static __always_inline RecordPart take(__u64 ns) {
         __u64 period_ns = *(volatile __u64 *) &control.record.period_ns;
         RecordPart part = { .ns = ns };
 
-        if (!control.record.has_waits)
+        if (!is_of_length(ns))
                 return part;
         if (ns >= period_ns)
                 part.weight_ns = ns;
@@ -152,6 +245,7 @@ static __always_inline void describe(RecordSample *sample, struct task_struct *t
         sample->seen_ns = bpf_ktime_get_ns();
         sample->place = _RECORD_PLACE_MAX;
         __builtin_memcpy(sample->comm, task->comm, sizeof(sample->comm));
+        __builtin_memcpy(sample->process, task->group_leader->comm, sizeof(sample->process));
 }
 
 /* A mapping may end anywhere, so pages are read one by one. Returns how many bytes there are. */
@@ -291,7 +385,7 @@ static __always_inline void record_enter(struct task_struct *task, __u64 id, __u
                 return;
         queue = take(now_ns - of->queue_since_ns);
         of->queue_since_ns = 0;
-        if (queue.weight_ns == 0 && of->wait.weight_ns == 0)
+        if ((queue.weight_ns == 0 && of->wait.weight_ns == 0) || !is_wanted(task))
                 return;
         pending = bpf_map_lookup_elem(&record_scratch, &zero);
         if (!pending)
@@ -387,7 +481,7 @@ int record_clock(void *context) {
         RecordSpace *space;
         long n = 0;
 
-        if (recording_id() == 0 || !is_recorded(task))
+        if (recording_id() == 0 || !is_recorded(task) || !is_wanted(task))
                 return 0;
         space = find_space(RECORD_SPACE_CLOCK);
         if (!space)

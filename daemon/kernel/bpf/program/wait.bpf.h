@@ -467,7 +467,8 @@ int BPF_PROG(end_wait, struct task_struct *woken) {
 
 /*
  * Run for each thread when the recording ends: a wait that goes on is a sample of its own. Whoever
- * waits for a CPU is one as well. It is told to whoever reads, not to the ring.
+ * waits for a CPU is one as well. It is told to whoever reads, not to the ring. With a filter,
+ * threads that it takes are told of in any case: this is how it is known which these are.
  */
 SEC("iter/task")
 int record_rest(struct bpf_iter__task *context) {
@@ -477,10 +478,11 @@ int record_rest(struct bpf_iter__task *context) {
         const Recorded *mine;
         const Wait *wait;
         RecordSpace *space;
+        RecordPart part;
         __u32 place;
         long n = 0;
 
-        if (!task || id == 0 || task->on_cpu || task->exit_state || !is_recorded(task))
+        if (!task || id == 0 || task->exit_state || !is_recorded(task) || !is_wanted(task))
                 return 0;
         of = bpf_task_storage_get(&reasons, task, 0, 0);
         mine = bpf_task_storage_get(&recorded, task, 0, 0);
@@ -492,7 +494,9 @@ int record_rest(struct bpf_iter__task *context) {
         space->sample.n_switches = task->nvcsw + task->nivcsw;
         space->sample.owner = read_owner(task);
         now_ns = space->sample.seen_ns;
-        if (of && of->epoch == control.reasons.epoch && of->since_ns != 0) {
+        if (task->on_cpu)
+                since_ns = 0;
+        else if (of && of->epoch == control.reasons.epoch && of->since_ns != 0) {
                 since_ns = of->since_ns;
                 place = of->reason;
                 if (place >= RECORD_PLACE_storage)
@@ -501,21 +505,26 @@ int record_rest(struct bpf_iter__task *context) {
                 space->sample.place = (__u8) place;
         } else if (mine && mine->id == id && mine->queue_since_ns != 0)
                 since_ns = mine->queue_since_ns;
-        else {
+        else
+                since_ns = 0;
+        if (since_ns == 0 && !control.record.filter.is_on) {
                 space->is_busy = 0;
                 return 0;
         }
-        if (since_ns < control.record.begun_ns)
+        if (since_ns != 0 && since_ns < control.record.begun_ns)
                 since_ns = control.record.begun_ns;
+        part.ns = since_ns != 0 ? now_ns - since_ns : 0;
+        part.weight_ns = is_of_length(part.ns) ? part.ns : 0;
         if (space->sample.place < _RECORD_PLACE_MAX)
-                space->sample.wait.ns = space->sample.wait.weight_ns = now_ns - since_ns;
+                space->sample.wait = part;
         else
-                space->sample.queue.ns = space->sample.queue.weight_ns = now_ns - since_ns;
-        if (control.record.has_frames)
+                space->sample.queue = part;
+        if (part.weight_ns != 0 && control.record.has_frames)
                 n = bpf_get_task_stack(task, space->sample.frames, sizeof(space->sample.frames), 0);
         space->sample.n_frames = n > 0 ? (__u32) n / sizeof(__u64) : 0;
         /* Its memory is read by who may be kept waiting for it. */
-        space->sample.sp = read_registers(&space->sample, task);
+        if (part.weight_ns != 0)
+                space->sample.sp = read_registers(&space->sample, task);
         (void) bpf_seq_write(context->meta->seq, &space->sample, sizeof(space->sample));
         space->is_busy = 0;
         return 0;

@@ -116,6 +116,33 @@ static int print_reasons(const Lines *lines, json_object *reasons) {
         return lines_print_buffer(lines, "reasons", &line);
 }
 
+/* "uid 1000 records slow since ..., until ... at the latest: 1234 samples, 0 lost" */
+static int print_recording(const Lines *lines, json_object *recording) {
+        json_object *tag = cell_member(recording, "tag"),
+                    *samples = cell_member(recording, "samples");
+        _cleanup_(buffer_done) Buffer line = {};
+        char since[WHEN_CHARS], until[WHEN_CHARS];
+
+        if (!recording)
+                return 0; /* of an earlier ctprofd, or nobody records */
+        when_format(cell_u64(recording, "sinceRealtimeNs"), WHEN_FULL, since);
+        when_format(cell_u64(recording, "untilRealtimeNs"), WHEN_FULL, until);
+        buffer_append_format(&line, "uid %llu records",
+                             (unsigned long long) cell_u64(recording, "uid"));
+        if (tag) {
+                buffer_append_byte(&line, ' ');
+                cell_append_text(&line, tag);
+        }
+        buffer_append_format(&line, " since %s, until %s at the latest: ", since, until);
+        if (samples)
+                buffer_append_format(&line, "%llu samples, %llu lost",
+                                     (unsigned long long) json_object_get_uint64(samples),
+                                     (unsigned long long) cell_u64(recording, "lost"));
+        else
+                buffer_append_text(&line, "one of its ends is being captured");
+        return lines_print_buffer(lines, "recording", &line);
+}
+
 /* A budget of 0 means no limit. */
 static void append_budget(Buffer *line, json_object *bytes, const char *none) {
         if (json_object_get_uint64(bytes) == 0)
@@ -283,6 +310,8 @@ int verb_status(Session *session) {
                 r = print_backend(&lines, cell_member(reply, "backend"));
         if (r == 0)
                 r = print_reasons(&lines, cell_member(reply, "reasons"));
+        if (r == 0)
+                r = print_recording(&lines, cell_member(reply, "recording"));
         if (r == 0)
                 r = print_spool(&lines, cell_member(reply, "spool"));
         if (r == 0)

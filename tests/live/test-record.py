@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 
-from harness import BUILD, CTPROFCTL, Daemon, Skip, call, end, expect, expect_equal, main, need_root, sysctl, temporary, test, wait_until
+from harness import BUILD, CTPROFCTL, Daemon, Skip, call, end, expect, expect_equal, main, need_root, run, sysctl, temporary, test, wait_until
 from reasons import HZ, PARTS
 
 INTERFACE = "io.ctprof.Profiler."
@@ -460,6 +460,27 @@ def to_a_file():
 
 
 @test
+def status():
+    """the status tells who records, until when at the latest, and how many samples there are"""
+    with daemon() as ctl:
+        expect_equal(ctl("status", "--json").json()["recording"], None)
+        expect("records" not in ctl("status").out, "nobody records")
+        with Recording(ctl, uid=STRANGER, tag="rec", forNs=60 * SECOND) as recording:
+            recording.started()
+            time.sleep(1)
+            told = ctl("status", "--json").json()["recording"]
+            expect_equal((told["uid"], told["tag"]), (STRANGER, "rec"))
+            expect(told["sinceRealtimeNs"] <= time.time_ns(), told)
+            expect_equal(told["untilRealtimeNs"] - told["sinceRealtimeNs"], 60 * SECOND)
+            expect(told["samples"] > 0 and told["lost"] >= 0, told)
+            expect(re.search(rf"^recording +uid {STRANGER} records rec since .*, until .* at the latest: \d+ samples, \d+ lost$",
+                             ctl("status").out, re.M), ctl("status").out)
+            answer(ask(ctl, "EndRecording", more=False))
+            answer(recording.rest())
+        expect_equal(ctl("status", "--json").json()["recording"], None)
+
+
+@test
 def bounded():
     """RecordingTime= and RecordingBytes= bound a recording, also after a reload"""
     need_root()
@@ -478,6 +499,50 @@ def bounded():
             ctl.process.send_signal(signal.SIGHUP)
             wait_until(lambda: "error" not in ask(ctl, "Record", tag="longer", forNs=2 * SECOND)[-1], what="the new settings")
             expect_equal(sorted(names(ctl)), ["longer", "whole"])
+
+
+@test
+def other_hosts():
+    """another host is recorded until Ctrl-C or for a time, and several at the same time"""
+    with daemon() as ctl, daemon() as other, temporary() as place:
+        ssh = place / "ssh"
+        ssh.write_text(f"""#!/bin/sh
+for word; do
+        case $word in -G) exit 0 ;; a) socket={ctl.socket} ;; b) socket={other.socket} ;; esac
+done
+CTPROF_SOCKET=$socket exec {CTPROFCTL} bridge
+""")
+        ssh.chmod(0o755)
+        environment = {"CTPROF_SSH": str(ssh)}
+        result = run(CTPROFCTL, "-H", "a", "record", "--tag", "timed", "--for", "500ms", "--uid", "0", env=environment)
+        expect_equal(result.status, 0, result.err)
+        expect_equal(stacks(ctl, "timed")[0]["recording"]["filter"], {"uids": [0]})
+        result = run(CTPROFCTL, "-H", "b", "record", "--for", "300ms", "--output", place / "rec.zst", env=environment)
+        expect_equal(result.status, 0, result.err)
+        expect_equal(ctl("verify", place / "rec.zst").status, 0)
+        # Whoever has not heard yet that there are samples cancels; on a busy machine that takes a while.
+        for seconds in (1, 4, 16):
+            with subprocess.Popen([CTPROFCTL, "-H", "b", "record", "--tag", "ended", "--replace"], stderr=subprocess.DEVNULL,
+                                  env={**os.environ, **environment}) as process:
+                wait_until(lambda: (other("status", "--json").json()["recording"] or {}).get("samples"), what="samples")
+                time.sleep(seconds)
+                process.send_signal(signal.SIGINT)
+                ended = process.wait(60) == 0
+            if ended:
+                break
+            wait_until(lambda: other("status", "--json").json()["recording"] is None, what="its end")
+        expect(ended, "Ctrl-C does not end it")
+        expect_equal(names(other), ["ended"])
+        result = run(CTPROFCTL, "-H", "a,b", "--fanout", "1", "record", "--tag", "both", "--for", "2s", "--json=short", env=environment)
+        expect_equal(result.status, 0, result.err)
+        replies = [json.loads(line) for line in result.out.splitlines()]
+        expect_equal([reply["host"] for reply in replies], ["a", "b"])
+        starts = [reply["snapshot"]["startRealtimeNs"] for reply in replies]
+        ends = [reply["snapshot"]["endRealtimeNs"] for reply in replies]
+        expect(max(starts) < min(ends), "one after the other:", starts, ends)
+        result = run(CTPROFCTL, "-H", "a,b", "record", env=environment)
+        expect_equal(result.status, 2)
+        expect("--for" in result.one_sentence(), result.err)
 
 
 @test

@@ -972,6 +972,15 @@ int sampling_end(const TaskObjects *objects) {
         return r;
 }
 
+int sampling_look(const TaskObjects *objects, RecordControl *ret) {
+        _cleanup_(unmap_control) LedgerControl *control = NULL;
+        int r = map_switch(objects, &control);
+
+        if (r == 0)
+                *ret = control->record;
+        return r;
+}
+
 int reasons_look(const TaskObjects *objects, ReasonState *ret) {
         _cleanup_(unmap_control) LedgerControl *control = NULL;
         uint64_t until_ns, now_ns = clock_now_ns(CLOCK_MONOTONIC);

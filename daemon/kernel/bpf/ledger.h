@@ -181,3 +181,5 @@ _must_check_ int reasons_look(const TaskObjects *objects, ReasonState *ret);
 
 /* No program takes samples from here on, whoever switched them on. */
 _must_check_ int sampling_end(const TaskObjects *objects);
+/* What they say of a recording; its id is 0 when none is on. */
+_must_check_ int sampling_look(const TaskObjects *objects, RecordControl *ret);

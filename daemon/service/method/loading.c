@@ -354,6 +354,13 @@ void loading_end_sampling(const Manager *manager) {
         loading_limit_reasons(manager);
 }
 
+bool loading_look_at_sampling(const Manager *manager, RecordControl *ret) {
+        _cleanup_(task_objects_done) TaskObjects objects;
+
+        take_switch(manager, &objects);
+        return sampling_look(&objects, ret) == 0 && ret->id != 0;
+}
+
 /* the status */
 
 LoadingState loading_state(const Manager *manager) {

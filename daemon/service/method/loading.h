@@ -55,6 +55,9 @@ _must_check_ int loading_add_sampling(Request *request, RecordOrder *record);
 /* Switches off what takes samples, also where the job that is to do that was killed. */
 void loading_end_sampling(const Manager *manager);
 
+/* False when no samples are being taken. */
+bool loading_look_at_sampling(const Manager *manager, RecordControl *ret);
+
 /* The settings have changed. */
 void loading_reconsider(Manager *manager);
 /* They want programs, and this process can load none any more because the earlier ones did not. */

@@ -526,3 +526,30 @@ int method_end_recording(Request *request) {
         }
         return r == 0 ? request_answer(request, SPAN_LITERAL("{}"), NULL, 0) : r;
 }
+
+void recording_write_status(const Manager *manager, JsonWriter *writer) {
+        const Request *request = manager->recording;
+        const RecordState *state = request ? request->state : NULL;
+        RecordControl control;
+
+        json_write_key(writer, "recording");
+        if (!request) {
+                json_write_null(writer);
+                return;
+        }
+        json_write_object(writer);
+        json_write_member_u64(writer, "uid", request->uid);
+        if (state->fields.tag)
+                json_write_member_text(writer, "tag", state->fields.tag);
+        json_write_member_u64(writer, "sinceRealtimeNs", state->since_realtime_ns);
+        json_write_member_u64(writer, "untilRealtimeNs", state->until_realtime_ns);
+        /* Of its ends there are none. */
+        if (loading_look_at_sampling(manager, &control)) {
+                json_write_member_u64(writer, "samples", control.n_samples);
+                json_write_member_u64(writer, "lost",
+                                      control.n_lost_ring + control.n_lost_pending +
+                                              control.n_lost_storage + control.n_busy);
+                json_write_member_u64(writer, "periodNs", control.period_ns);
+        }
+        json_write_end(writer);
+}

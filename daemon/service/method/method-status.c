@@ -17,6 +17,7 @@
 #include "service/method/listening.h"
 #include "service/method/loading.h"
 #include "service/method/memory-jobs.h"
+#include "service/method/method.h"
 #include "service/request/request.h"
 #include "snapshot/source.h"
 #include "wire/message-object.h"
@@ -218,6 +219,7 @@ static int answer(Request *request, Span sources, Span sample, Span ended) {
         else
                 json_write_null(&writer);
         write_reasons(request->manager, &writer);
+        recording_write_status(request->manager, &writer);
         if (ended.n > 0) {
                 json_write_key(&writer, "ended");
                 json_write_raw(&writer, ended);

@@ -53,5 +53,8 @@ int method_status(Request *request);
 int varlink_get_info(Request *request);
 int varlink_get_description(Request *request);
 
+/* Writes the member "recording" of the status: who records, since when, and what was sampled. */
+void recording_write_status(const Manager *manager, JsonWriter *writer);
+
 /* The last one has no name. In service.c, which calls them. */
 extern const Method methods[];

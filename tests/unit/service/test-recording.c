@@ -287,6 +287,27 @@ START_TEST(one_without_a_name_is_handed_over) {
 }
 END_TEST
 
+START_TEST(the_status_tells_of_it) {
+        FrameStream *second;
+        const char *answer;
+
+        start("");
+        second = bench_connect(&bench);
+        ck_assert_has(bench_call(&bench, second, CALL("Status", "{}")), "\"recording\":null");
+        bench_send(caller, RECORD("{\"tag\":\"r\"}"), NULL, 0);
+        (void) await(caller, "\"recording\"");
+        answer = bench_call(&bench, second, CALL("Status", "{}"));
+        ck_assert_has(answer, "\"recording\":{\"uid\":");
+        ck_assert_has(answer, "\"tag\":\"r\",\"sinceRealtimeNs\":");
+        /* Its programs are fakes, which count nothing. */
+        ck_assert_has_not(answer, "\"samples\"");
+        ck_assert_has(bench_call(&bench, second, END), "{}");
+        (void) await(caller, "\"snapshot\"");
+        frame_stream_free(second);
+        teardown();
+}
+END_TEST
+
 /* A recording that has begun keeps the bounds of then; the next one has those of now. */
 START_TEST(settings_bound_it) {
         ManagerSettings settings;
@@ -327,6 +348,7 @@ int main(void) {
         tcase_add_loop_test(tcase, a_job_that_fails_ends_it, 0, ELEMENTSOF(failures));
         tcase_add_test(tcase, the_filter_is_told);
         tcase_add_test(tcase, one_without_a_name_is_handed_over);
+        tcase_add_test(tcase, the_status_tells_of_it);
         tcase_add_test(tcase, settings_bound_it);
         tcase_add_test(tcase, parameters_of_no_sense_are_refused);
         tcase_add_test(tcase, it_takes_programs);

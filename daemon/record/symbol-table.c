@@ -126,16 +126,8 @@ void symbol_table_sort(SymbolTable *table) {
 }
 
 const Symbol *symbol_table_find(const SymbolTable *table, uint64_t address) {
-        size_t low = 0, high = table->n;
+        size_t low = ARRAY_FIRST(table->n, i, table->all[i].begin > address);
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (table->all[middle].begin <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         if (low == 0)
                 return NULL;
         for (size_t at = low; at-- > 0 && table->all[at].begin == table->all[low - 1].begin;)

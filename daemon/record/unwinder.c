@@ -7,6 +7,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 
 struct UnwindProcess {
         const Modules *modules; /* borrowed */
@@ -103,18 +104,10 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 /* mappings */
 
 static const Mapping *find_mapping(const UnwindProcess *process, uint64_t address) {
-        size_t low = 0, high = process->n_mappings;
+        size_t found = ARRAY_FIRST(process->n_mappings, i, process->mappings[i].end > address);
 
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (process->mappings[middle].end <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low < process->n_mappings && process->mappings[low].begin <= address
-                       ? &process->mappings[low]
+        return found < process->n_mappings && process->mappings[found].begin <= address
+                       ? &process->mappings[found]
                        : NULL;
 }
 

@@ -133,7 +133,7 @@ SpoolView *spool_view_unref(SpoolView *view) {
 
 /* Takes @entry over in any case. */
 static int view_insert(SpoolView *view, IndexEntry *entry) {
-        size_t low = 0, high = view->n;
+        size_t at;
         int r;
 
         r = ARRAY_RESERVE(view->entries, view->n_places, view->n + 1);
@@ -141,17 +141,9 @@ static int view_insert(SpoolView *view, IndexEntry *entry) {
                 entry_unref(entry);
                 return r;
         }
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (compare(view->entries[middle], entry) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        memmove(&view->entries[low + 1], &view->entries[low],
-                (view->n - low) * sizeof(IndexEntry *));
-        view->entries[low] = entry;
+        at = ARRAY_FIRST(view->n, i, compare(view->entries[i], entry) >= 0);
+        memmove(&view->entries[at + 1], &view->entries[at], (view->n - at) * sizeof(IndexEntry *));
+        view->entries[at] = entry;
         view->n++;
         view->size_bytes += entry->size_bytes;
         view->allocated_bytes += entry->allocated_bytes;

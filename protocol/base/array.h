@@ -35,5 +35,26 @@
                 r_;                                                                                \
         })
 
+/*
+ * The number of the first of @n elements for which @condition holds, which names it by @at; @n
+ * where there is none. Elements are sorted by it: it holds for all behind that one, too.
+ *
+ *         low = ARRAY_FIRST(n, i, numbers[i] >= wanted);
+ */
+#define ARRAY_FIRST(n, at, condition)                          \
+        __extension__({                                        \
+                size_t low_ = 0, high_ = (n);                  \
+                                                               \
+                while (low_ < high_) {                         \
+                        size_t at = low_ + (high_ - low_) / 2; \
+                                                               \
+                        if (condition)                         \
+                                high_ = at;                    \
+                        else                                   \
+                                low_ = at + 1;                 \
+                }                                              \
+                low_;                                          \
+        })
+
 /* The memory of ARRAY_RESERVE(); NULL when there is none, and then @items is still the caller's. */
 void *array_grow(void *items, size_t *n_allocated, size_t n_wanted, size_t item_bytes);

@@ -255,20 +255,10 @@ void count_map_done(CountMap *map) {
 
 /* The index of @key, or where it belongs. */
 static size_t position_of(const CountMap *map, Span key) {
-        size_t low = 0, high = map->n;
-
         /* Files list their keys in the same order, so a new one mostly goes to the end. */
         if (map->n > 0 && span_compare(map->counts[map->n - 1].name->key, key) < 0)
                 return map->n;
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (span_compare(map->counts[middle].name->key, key) < 0)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
-        return low;
+        return ARRAY_FIRST(map->n, i, span_compare(map->counts[i].name->key, key) >= 0);
 }
 
 int count_map_put(CountMap *map, const KeyNode *name, Count **ret) {

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
 
@@ -153,19 +154,10 @@ bool module_list_is_named(const ModuleList *list, const Module *module, const ch
                memcmp(path + module->n_path - n, name, n) == 0;
 }
 
-/* The piece at or behind number @i, of @n, that has @address; @n when there is none. */
+/* The piece at or behind number @i, of @n, that has @address; @n when there is none. They ascend. */
 static size_t find_piece(const ModulePiece *pieces, size_t i, size_t n, uint64_t address) {
-        size_t low = i, high = n;
+        size_t low = i + ARRAY_FIRST(n - i, k, pieces[i + k].start > address);
 
-        /* They ascend by address. */
-        while (low < high) {
-                size_t middle = low + (high - low) / 2;
-
-                if (pieces[middle].start <= address)
-                        low = middle + 1;
-                else
-                        high = middle;
-        }
         return low > i && address < pieces[low - 1].end ? low - 1 : n;
 }
 

@@ -113,17 +113,8 @@ static uint64_t key_of(uint32_t tgid, uint32_t tid) {
 
 size_t task_table_search(const TaskTable *table, pid_t tgid, pid_t tid) {
         uint64_t key = key_of((uint32_t) tgid, (uint32_t) tid);
-        size_t begin = 0, end = table->n;
 
-        while (begin < end) {
-                size_t middle = begin + (end - begin) / 2;
-
-                if (table->places[middle].key < key)
-                        begin = middle + 1;
-                else
-                        end = middle;
-        }
-        return begin;
+        return ARRAY_FIRST(table->n, i, table->places[i].key >= key);
 }
 
 /* the table */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel/text/keyed-numbers.h"
 
+#include "base/array.h"
 #include "base/number.h"
 #include "kernel/text/cursor.h"
 
@@ -32,17 +33,9 @@ bool fields_put(Fields *fields, Span key, Span value) {
 /* numbers of all keys */
 
 bool number_map_put(NumberMap *map, Span key, Span value) {
-        size_t slot = 0, end = map->n_entries;
+        size_t slot = ARRAY_FIRST(map->n_entries, i, span_compare(map->entries[i].key, key) >= 0);
         NumberMapEntry entry = { .key = key };
 
-        while (slot < end) {
-                size_t middle = slot + (end - slot) / 2;
-
-                if (span_compare(map->entries[middle].key, key) < 0)
-                        slot = middle + 1;
-                else
-                        end = middle;
-        }
         if (slot < map->n_entries && span_equal(map->entries[slot].key, key)) {
                 map->entries[slot].has_value = false;
                 return false;

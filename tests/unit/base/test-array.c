@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/macro.h"
 
 START_TEST(room_doubles_and_keeps_the_items) {
         unsigned *items = NULL;
@@ -36,12 +37,27 @@ START_TEST(what_cannot_be_had_changes_nothing) {
 }
 END_TEST
 
+START_TEST(the_first_one_is_found_in_any_length) {
+        static const unsigned numbers[] = { 1, 3, 3, 3, 5, 7, 7 };
+
+        for (size_t n = 0; n <= ELEMENTSOF(numbers); n++)
+                for (unsigned wanted = 0; wanted < 10; wanted++) {
+                        size_t first = 0;
+
+                        while (first < n && numbers[first] < wanted)
+                                first++;
+                        ck_assert_uint_eq(ARRAY_FIRST(n, i, numbers[i] >= wanted), first);
+                }
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("array");
         TCase *reserve = tcase_create("reserve");
 
         tcase_add_test(reserve, room_doubles_and_keeps_the_items);
         tcase_add_test(reserve, what_cannot_be_had_changes_nothing);
+        tcase_add_test(reserve, the_first_one_is_found_in_any_length);
         suite_add_tcase(suite, reserve);
         return check_main(suite);
 }

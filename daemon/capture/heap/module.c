@@ -118,7 +118,8 @@ int module_list_read(ModuleList *list, int dir_fd) {
                 cursor = (Span){ list->text, n + (size_t) n_read };
                 while ((r = process_map_next(&cursor, &mapping, &n_lines)) == 0 &&
                        n_lines <= MODULE_LIST_MAX_LINES)
-                        module_list_add(list, &mapping);
+                        if (mapping.inode != 0)
+                                module_list_add(list, &mapping);
                 if (r != 0 && r != TEXT_E_ABSENT)
                         return r;
                 rest = cursor;
@@ -154,7 +155,7 @@ bool module_list_is_named(const ModuleList *list, const Module *module, const ch
                memcmp(path + module->n_path - n, name, n) == 0;
 }
 
-/* The piece at or behind number @i, of @n, that has @address; @n when there is none. They ascend. */
+/* The piece at or behind number @i, of @n in order, that has @address; @n when there is none. */
 static size_t find_piece(const ModulePiece *pieces, size_t i, size_t n, uint64_t address) {
         size_t low = i + ARRAY_FIRST(n - i, k, pieces[i + k].start > address);
 

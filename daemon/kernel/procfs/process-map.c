@@ -44,9 +44,9 @@ int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines)
                         if (permissions.bytes[i] != letters[i][0] &&
                             permissions.bytes[i] != letters[i][1])
                                 return TEXT_E_MALFORMED;
-                if (mapping.inode == 0)
-                        continue; /* memory of no file */
                 mapping.is_executable = permissions.bytes[2] == 'x';
+                if (mapping.inode == 0 && !mapping.is_executable)
+                        continue; /* data of no file */
                 mapping.dev = makedev((unsigned) major, (unsigned) minor);
                 mapping.path = words;
                 while (mapping.path.n > 0 && mapping.path.bytes[0] == ' ') {

@@ -5,9 +5,10 @@
  * ProcessMap
  *
  * /proc/PID/maps: what is mapped into a process, ascending by address (fs/proc/task_mmu.c,
- * show_map_vma(); proc_pid_maps(5)). Of its lines only those of files are handed out. A path is the
- * rest of the line, with newlines written as "\012" and everything else as it is, so that it cannot
- * forge a line; it may end in " (deleted)", which can also be part of a name.
+ * show_map_vma(); proc_pid_maps(5)). Of its lines those of files and of executable memory are
+ * handed out; memory of no file has inode 0, and mostly no path. A path is the rest of the line,
+ * with newlines written as "\012" and everything else as it is, so that it cannot forge a line; it
+ * may end in " (deleted)", which can also be part of a name.
  */
 
 #include <stdbool.h>
@@ -34,7 +35,7 @@ typedef struct ProcessMapping {
 } ProcessMapping;
 
 /*
- * Moves @cursor behind the next line that is a mapping of a file and returns it; TEXT_E_ABSENT when
+ * Moves @cursor behind the next line that is such a mapping and returns it; TEXT_E_ABSENT when
  * no complete line is left, TEXT_E_MALFORMED for a line that is not in the grammar, which the
  * cursor then is behind of. *ret_n_lines grows by the lines that were consumed, of any kind.
  */

@@ -31,6 +31,12 @@ static const struct {
         { "ffffffffff600000-ffffffffff601000 --xs ffffffffffffffff fd:01 1234",
           { 0xffffffffff600000, 0xffffffffff601000, UINT64_MAX, true, 0, 1234, {} },
           "" },
+        { "7ffc000aa000-7ffc000ac000 r-xp 00000000 fd:01 0                  [vdso]",
+          { 0x7ffc000aa000, 0x7ffc000ac000, 0, true, 0, 0, {} },
+          "[vdso]" },
+        { "7f0000001000-7f0000003000 rwxp 00000000 fd:01 0",
+          { 0x7f0000001000, 0x7f0000003000, 0, true, 0, 0, {} },
+          "" },
 };
 
 START_TEST(every_field_of_a_line_is_read) {
@@ -96,7 +102,7 @@ START_TEST(a_line_that_is_no_mapping_is_malformed_and_passed) {
 }
 END_TEST
 
-START_TEST(memory_of_no_file_is_passed_over_and_a_cut_line_left) {
+START_TEST(data_of_no_file_is_passed_over_and_a_cut_line_left) {
         static const char text[] =
                 "55d000000000-55d000021000 rw-p 00000000 00:00 0   [heap]\n"
                 "7f0000000000-7f0000001000 ---p 00000000 00:00 0\n" LIBRARY "/a\n"
@@ -173,7 +179,7 @@ int main(void) {
         tcase_add_loop_test(lines, every_field_of_a_line_is_read, 0, ELEMENTSOF(good_rows));
         tcase_add_loop_test(lines, a_line_that_is_no_mapping_is_malformed_and_passed, 0,
                             ELEMENTSOF(bad_rows));
-        tcase_add_test(lines, memory_of_no_file_is_passed_over_and_a_cut_line_left);
+        tcase_add_test(lines, data_of_no_file_is_passed_over_and_a_cut_line_left);
         suite_add_tcase(suite, lines);
         tcase_add_loop_test(paths, a_path_is_what_was_printed_with_its_newlines, 0,
                             ELEMENTSOF(path_rows));

@@ -15,7 +15,8 @@ void symbol_table_done(SymbolTable *table) {
         *table = (SymbolTable){};
 }
 
-static int add(SymbolTable *table, uint64_t begin, uint64_t size, Span name, uint32_t group) {
+static int add(SymbolTable *table, uint64_t begin, uint64_t size, Span name, uint32_t group,
+               unsigned rank) {
         size_t at = table->names.n;
         int r;
 
@@ -30,7 +31,13 @@ static int add(SymbolTable *table, uint64_t begin, uint64_t size, Span name, uin
                 r = buffer_append_byte(&table->names, '\0');
         if (r < 0)
                 return r;
-        table->all[table->n++] = (Symbol){ begin, size, (uint32_t) at, group };
+        table->all[table->n++] = (Symbol){
+                .begin = begin,
+                .size = size,
+                .name = (uint32_t) at,
+                .group = group & (UINT32_MAX >> 3),
+                .rank = rank & 3,
+        };
         return 0;
 }
 
@@ -45,6 +52,13 @@ static Elf_Scn *find_section(Elf *elf, unsigned type, GElf_Shdr *ret) {
         return NULL;
 }
 
+bool symbol_table_is_whole(Elf *elf) {
+        GElf_Shdr header;
+
+        return find_section(elf, SHT_SYMTAB, &header) != NULL;
+}
+
+/* Libraries have names of their own for what they export: local ones, and with underscores. */
 int symbol_table_add_elf(SymbolTable *table, Elf *elf) {
         GElf_Shdr header;
         Elf_Scn *section = find_section(elf, SHT_SYMTAB, &header);
@@ -70,7 +84,9 @@ int symbol_table_add_elf(SymbolTable *table, Elf *elf) {
                 name = elf_strptr(elf, header.sh_link, symbol.st_name);
                 if (name && *name)
                         r = add(table, symbol.st_value, symbol.st_size,
-                                (Span){ name, strnlen(name, SYMBOL_NAME_MAX_BYTES) }, 0);
+                                (Span){ name, strnlen(name, SYMBOL_NAME_MAX_BYTES) }, 0,
+                                (GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? 2u : 0u) +
+                                        (*name == '_' ? 1u : 0u));
         }
         return r;
 }
@@ -104,25 +120,81 @@ int symbol_table_add_kernel(SymbolTable *table, Span text) {
                                 r = buffer_append_byte(&table->names, '\0');
                 }
                 if (r == 0)
-                        r = add(table, begin, 0, name, group);
+                        r = add(table, begin, 0, name, group, 0);
+        }
+        return r;
+}
+
+/* code that was made at run time */
+
+int symbol_table_add_jit(SymbolTable *table, Span text) {
+        Cursor cursor = text;
+        Span line;
+        int r = 0;
+
+        while (r == 0 && cursor_line(&cursor, &line)) {
+                Cursor words = line;
+                Span begin_word, size_word, name;
+                uint64_t begin, size;
+
+                if (!cursor_word(&words, &begin_word) || !cursor_word(&words, &size_word) ||
+                    !number_parse_hex(begin_word, &begin) || !number_parse_hex(size_word, &size) ||
+                    begin == 0 || size == 0 || size > UINT64_MAX - begin)
+                        continue;
+                name = (Span){ words.bytes, words.n };
+                while (name.n > 0 && name.bytes[0] == ' ')
+                        name = (Span){ name.bytes + 1, name.n - 1 };
+                if (name.n > 0 && !memchr(name.bytes, '\0', name.n))
+                        r = add(table, begin, size, name, 0, 0);
         }
         return r;
 }
 
 /* looking up */
 
-/* Of several at one address the first is kept: in files it is the one that was defined first. */
+/* Of several of one rank at one address the first is kept: that which was defined first. */
 static int compare_symbols(const void *a, const void *b) {
         const Symbol *x = a, *y = b;
 
         if (x->begin != y->begin)
                 return x->begin < y->begin ? -1 : 1;
+        if (x->rank != y->rank)
+                return x->rank < y->rank ? -1 : 1;
         return (x->name > y->name) - (x->name < y->name);
 }
 
 void symbol_table_sort(SymbolTable *table) {
         if (table->n > 1)
                 qsort(table->all, table->n, sizeof(*table->all), compare_symbols);
+}
+
+void symbol_table_drop_replaced(SymbolTable *table) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < table->n; i++)
+                if (i + 1 == table->n || table->all[i + 1].begin != table->all[i].begin)
+                        table->all[n++] = table->all[i];
+        table->n = n;
+}
+
+int symbol_table_name(SymbolTable *table, const Symbol *symbol, Span *ret) {
+        char text[READABLE_NAME_BYTES];
+        Symbol *own = &table->all[symbol - table->all];
+
+        if (!own->is_readable) {
+                own->is_readable = true;
+                if (table->names.n <= UINT32_MAX - sizeof(text) &&
+                    readable_name(symbol_table_text(table, own->name), text)) {
+                        uint32_t at = (uint32_t) table->names.n;
+                        int r = buffer_append(&table->names, text, strlen(text) + 1);
+
+                        if (r < 0)
+                                return r;
+                        own->name = at;
+                }
+        }
+        *ret = span_of(symbol_table_text(table, own->name));
+        return 0;
 }
 
 const Symbol *symbol_table_find(const SymbolTable *table, uint64_t address) {

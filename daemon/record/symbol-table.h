@@ -16,14 +16,18 @@
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
+#include "record/readable-name.h"
 
-#define SYMBOL_NAME_MAX_BYTES 512u
+#define SYMBOL_NAME_MAX_BYTES MANGLED_NAME_BYTES
 #define SYMBOLS_MAX (4u << 20)
 
 typedef struct Symbol {
         uint64_t begin, size; /* 0: up to the next one */
         uint32_t name;        /* where in the names it begins; each ends in NUL */
-        uint32_t group;       /* of the kernel: where the name of the module begins; 0: none */
+        /* Of the kernel: where the name of the module begins; 0: none. */
+        uint32_t group : 29;
+        uint32_t rank : 2;        /* of several at one address the lowest one is its name */
+        uint32_t is_readable : 1; /* so is the name, or it cannot be made so */
 } Symbol;
 
 typedef struct SymbolTable {
@@ -38,13 +42,25 @@ void symbol_table_done(SymbolTable *table);
  * file. -ENOMEM. A file that libelf cannot read has none.
  */
 _must_check_ int symbol_table_add_elf(SymbolTable *table, Elf *elf);
+/* Whether that is .symtab: nothing was taken out of the file. */
+bool symbol_table_is_whole(Elf *elf);
 /*
  * Adds the functions in @text, a part of /proc/kallsyms that ends with a line. Lines without an
  * address are left out: the kernel shows zeros to those who may not see addresses. -ENOMEM.
  */
 _must_check_ int symbol_table_add_kernel(SymbolTable *table, Span text);
+/*
+ * Adds the functions in @text, a part of a map as compilers at run time write it for perf(1), that
+ * ends with a line: "START SIZE NAME", the numbers in hexadecimal. Addresses are those of the
+ * process; other lines are left out. -ENOMEM.
+ */
+_must_check_ int symbol_table_add_jit(SymbolTable *table, Span text);
 /* Has to come after the last addition, and before anything is looked up. */
 void symbol_table_sort(SymbolTable *table);
+/* Of several at one address the last that was added stays, as code was replaced. After sorting. */
+void symbol_table_drop_replaced(SymbolTable *table);
+/* The name as its language has it, until the next call. -ENOMEM. */
+_must_check_ int symbol_table_name(SymbolTable *table, const Symbol *symbol, Span *ret);
 /* The function that @address is in, or NULL. */
 const Symbol *symbol_table_find(const SymbolTable *table, uint64_t address);
 static inline const char *symbol_table_text(const SymbolTable *table, uint32_t at) {

@@ -156,6 +156,12 @@ static const SandboxCall calls_listen[] = {
         {},
 };
 
+/* A clock bounds what is computed from the names of others. */
+static const SandboxCall calls_receive_many[] = {
+        ANY("setitimer"), ANY("rt_sigaction"),
+        {},
+};
+
 /* Events of the CPUs' clocks; pages of a ring that a program fills are mapped before. */
 static const SandboxCall calls_record[] = {
         WITH("ioctl", 1, PERF_EVENT_IOC_ENABLE), WITH("ioctl", 1, PERF_EVENT_IOC_DISABLE),
@@ -221,6 +227,7 @@ const SandboxCallGroup sandbox_call_groups[] = {
         { SANDBOX_LOAD_PROGRAMS, calls_load_programs },
         { SANDBOX_FOLD_ROWS, calls_fold_rows },
         { SANDBOX_LISTEN, calls_listen },
+        { SANDBOX_RECEIVE_MANY, calls_receive_many },
         { SANDBOX_RECORD, calls_record },
         { SANDBOX_CHANGE_NAMES, calls_change_names },
         { 0, NULL },

@@ -52,6 +52,61 @@ START_TEST(hidden_kernel) {
 }
 END_TEST
 
+START_TEST(code_made_at_run_time) {
+        static const char text[] = "1000 10 first\n"
+                                   "1010 0 empty\n"
+                                   "ffffffffffffffff 2 too large\n"
+                                   "xyz 10 nonsense\n"
+                                   "1020\n"
+                                   "1030 10\n"
+                                   "0 10 zero\n"
+                                   "\n"
+                                   "1040 10  of several words \n"
+                                   "1000 8 first again\n"
+                                   "1050 10 _ZN3jit4workEv\n"
+                                   "1060 10 cut off";
+        SymbolTable table = {};
+        const Symbol *symbol;
+        Span name;
+
+        ck_assert_int_eq(symbol_table_add_jit(&table, SPAN_LITERAL(text)), 0);
+        symbol_table_sort(&table);
+        symbol_table_drop_replaced(&table);
+        ck_assert_uint_eq(table.n, 3);
+        ck_assert_str_eq(name_at(&table, 0x1000), "first again");
+        ck_assert_ptr_null(name_at(&table, 0x1008));
+        ck_assert_str_eq(name_at(&table, 0x104f), "of several words ");
+        ck_assert_ptr_null(name_at(&table, 0x1060));
+        symbol = symbol_table_find(&table, 0x1051);
+        ck_assert_ptr_nonnull(symbol);
+        for (unsigned i = 0; i < 2; i++) {
+                ck_assert_int_eq(symbol_table_name(&table, symbol, &name), 0);
+                ck_assert(span_is(name, "jit::work()"));
+        }
+        symbol_table_done(&table);
+}
+END_TEST
+
+/* What is written later at the place of a name that has been read takes its place, too. */
+START_TEST(code_that_is_replaced_later) {
+        static const char *const lines[] = { "1000 10 _Z5firstv\n", "1000 10 second\n",
+                                             "1000 10 _Z5thirdv\n" };
+        static const char *const names[] = { "first()", "second", "third()" };
+        SymbolTable table = {};
+        Span name;
+
+        for (unsigned i = 0; i < 3; i++) {
+                ck_assert_int_eq(symbol_table_add_jit(&table, span_of(lines[i])), 0);
+                symbol_table_sort(&table);
+                symbol_table_drop_replaced(&table);
+                ck_assert_uint_eq(table.n, 1);
+                ck_assert_int_eq(symbol_table_name(&table, &table.all[0], &name), 0);
+                ck_assert(span_is(name, names[i]));
+        }
+        symbol_table_done(&table);
+}
+END_TEST
+
 /* Where the linker put it tells what the address in the file is. */
 extern const char __executable_start[];
 extern const char __ehdr_start[];
@@ -108,6 +163,8 @@ int main(void) {
 
         tcase_add_test(tcase, kernel);
         tcase_add_test(tcase, hidden_kernel);
+        tcase_add_test(tcase, code_made_at_run_time);
+        tcase_add_test(tcase, code_that_is_replaced_later);
         tcase_add_test(tcase, own_program);
         tcase_add_test(tcase, no_program);
         suite_add_tcase(suite, tcase);

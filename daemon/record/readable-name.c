@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "record/readable-name.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/time.h>
+#include "base/macro.h"
+
+#define MORE "..."
+#define MAX_BYTES (READABLE_NAME_BYTES - sizeof(MORE)) /* without what says that there is more */
+#define PATIENCE_US 50000 /* of CPU time; nearly all take less than 10 */
+
+typedef struct Output {
+        char *text;
+        size_t n;
+        sigjmp_buf full; /* where to go on without reading the rest */
+} Output;
+
+typedef enum Attempt { ATTEMPT_BEGINS, ATTEMPT_IS_FULL, ATTEMPT_IS_LATE } Attempt;
+
+/* A handler of signals is told nothing else. */
+static sigjmp_buf *volatile too_late;
+
+static void give_up(int signal) {
+        if (too_late)
+                siglongjmp(*too_late, ATTEMPT_IS_LATE);
+}
+
+static void set_clock(long us) {
+        const struct itimerval clock = { .it_value.tv_usec = us };
+
+        (void) setitimer(ITIMER_VIRTUAL, &clock, NULL);
+}
+
+static void take(const char *bytes, size_t n, void *userdata) {
+        Output *output = userdata;
+        size_t n_taken = MIN_OF(n, MAX_BYTES - output->n);
+
+        /* Nothing may come from nowhere. */
+        if (n_taken > 0)
+                memcpy(output->text + output->n, bytes, n_taken);
+        output->n += n_taken;
+        if (n_taken < n)
+                siglongjmp(output->full, ATTEMPT_IS_FULL);
+}
+
+/*
+ * Rust first: names of its old form are ones of C++, too. What that reader follows it also prints,
+ * so room is its bound. The one of C++ has all of its memory on the stack: it may be left anywhere.
+ */
+static bool attempt(const char *name, Output *output) {
+        bool is_read;
+
+        switch (sigsetjmp(output->full, 0)) {
+        case ATTEMPT_BEGINS:
+                if (rust_demangle_callback(name, 0, take, output))
+                        return true;
+                output->n = 0;
+                too_late = &output->full;
+                set_clock(PATIENCE_US);
+                is_read = cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, take, output);
+                too_late = NULL;
+                set_clock(0);
+                return is_read;
+        case ATTEMPT_IS_FULL:
+                too_late = NULL;
+                set_clock(0);
+                memcpy(output->text + output->n, MORE, sizeof(MORE) - 1);
+                output->n += sizeof(MORE) - 1;
+                return true;
+        default:
+                too_late = NULL;
+                return false;
+        }
+}
+
+bool readable_name(const char *name, char ret[static READABLE_NAME_BYTES]) {
+        const struct sigaction action = { .sa_handler = give_up, .sa_flags = SA_NODEFER };
+        Output output = { .text = ret };
+
+        if ((strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0) ||
+            strlen(name) >= MANGLED_NAME_BYTES || sigaction(SIGVTALRM, &action, NULL) < 0 ||
+            !attempt(name, &output))
+                return false;
+        ret[output.n] = '\0';
+        return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ReadableName
+ *
+ * Names of C++ and Rust as they are written, not as the linker has them. They are of strangers: a
+ * few characters may stand for millions of others, or take hours to find out. So what is longer
+ * than a name may be ends in "...", and what takes too long stays as it is.
+ */
+
+#include <stdbool.h>
+
+#define MANGLED_NAME_BYTES 1025u  /* with the NUL; libiberty reads none that are longer */
+#define READABLE_NAME_BYTES 1024u /* with the NUL */
+
+/* False where @name is of no such language, or cannot be read in time. */
+bool readable_name(const char *name, char ret[static READABLE_NAME_BYTES]);

@@ -11,15 +11,28 @@
 #define MAX_PROCESSES 65536u
 #define MAX_READY \
         64u /* processes that libdwfl knows at a time: each takes some hundred kilobytes */
-#define KERNEL_TEXT_BYTES (256u << 10)
+#define TEXT_BYTES (256u << 10)
+/* Maps of code that was made at run time: memory for one and for all, and how often one is read. */
+#define JIT_MAX_BYTES (16u << 20)
+#define JIT_ALL_MAX_BYTES (64u << 20)
+#define JIT_AGE_NS UINT64_C(1000000000)
+
+/* Functions that a process made, by the map that it writes: addresses are its own. */
+typedef struct JitMap {
+        int fd; /* owned; negative: there is none */
+        off_t at;
+        uint64_t read_ns; /* as samples have it */
+        SymbolTable symbols;
+} JitMap;
 
 typedef struct Process {
-        uint64_t tgid;
+        uint64_t tgid, image;
         char comm[16];
         Mapping *mappings; /* owned */
         size_t n_mappings;
         UnwindProcess *unwind; /* owned; NULL: it is not ready */
         uint64_t used;         /* the number of the sample that it was last used for */
+        JitMap jit;
 } Process;
 
 struct Collector {
@@ -30,9 +43,21 @@ struct Collector {
         size_t n_processes, n_processes_allocated, n_ready;
         Index by_tgid;
         uint64_t n_taken, n_complete, n_cut;
+        size_t n_jit_bytes; /* of memory, for all processes */
         UnwoundStack unwound;
         uint32_t frames[UNWIND_MAX_FRAMES + RECORD_MAX_FRAMES + 1];
 };
+
+static size_t jit_bytes(const JitMap *jit) {
+        return jit->symbols.n * sizeof(Symbol) + jit->symbols.names.n;
+}
+
+static void forget_jit(Collector *collector, Process *process) {
+        collector->n_jit_bytes -= jit_bytes(&process->jit);
+        (void) fd_close(process->jit.fd);
+        symbol_table_done(&process->jit.symbols);
+        process->jit = (JitMap){ .fd = -EBADF };
+}
 
 int collector_new(Collector **ret) {
         Collector *collector = calloc(1, sizeof(*collector));
@@ -48,6 +73,7 @@ Collector *collector_free(Collector *collector) {
         if (!collector)
                 return NULL;
         for (size_t i = 0; i < collector->n_processes; i++) {
+                forget_jit(collector, &collector->processes[i]);
                 (void) unwind_process_free(collector->processes[i].unwind);
                 free(collector->processes[i].mappings);
         }
@@ -76,20 +102,20 @@ void collector_count(const Collector *collector, uint64_t *ret_complete, uint64_
 /* the kernel */
 
 static int read_kernel(Collector *collector, int fd) {
-        _cleanup_(freep) char *text = malloc(KERNEL_TEXT_BYTES);
+        _cleanup_(freep) char *text = malloc(TEXT_BYTES);
         size_t n_kept = 0;
         ssize_t n;
         int r = 0;
 
         if (!text)
                 return -ENOMEM;
-        while (r == 0 && (n = read(fd, text + n_kept, KERNEL_TEXT_BYTES - n_kept)) > 0) {
+        while (r == 0 && (n = read(fd, text + n_kept, TEXT_BYTES - n_kept)) > 0) {
                 const char *last;
                 size_t n_lines;
 
                 n_kept += (size_t) n;
                 last = memrchr(text, '\n', n_kept);
-                if (!last && n_kept == KERNEL_TEXT_BYTES)
+                if (!last && n_kept == TEXT_BYTES)
                         break;
                 n_lines = last ? (size_t) (last - text) + 1 : 0;
                 r = symbol_table_add_kernel(&collector->kernel, (Span){ text, n_lines });
@@ -102,11 +128,10 @@ static int read_kernel(Collector *collector, int fd) {
 
 static int add_kernel_frame(Collector *collector, uint64_t address, uint32_t *ret) {
         const Symbol *symbol = symbol_table_find(&collector->kernel, address);
+        Span name = {};
+        int r = symbol ? symbol_table_name(&collector->kernel, symbol, &name) : 0;
 
-        return stack_table_add_frame(
-                &collector->table, STACK_KERNEL, 0,
-                symbol ? span_of(symbol_table_text(&collector->kernel, symbol->name)) : (Span){},
-                ret);
+        return r < 0 ? r : stack_table_add_frame(&collector->table, STACK_KERNEL, 0, name, ret);
 }
 
 /*
@@ -178,8 +203,11 @@ static int take_process(Collector *collector, const RecordMessage *message) {
                 if (r < 0)
                         return r;
                 process = &collector->processes[collector->n_processes++];
-                *process = (Process){ .tgid = told->tgid };
+                *process = (Process){ .tgid = told->tgid, .jit.fd = -EBADF };
         }
+        if (process->image != told->image)
+                forget_jit(collector, process);
+        process->image = told->image;
         memcpy(process->comm, told->comm, sizeof(process->comm));
         forget_ready(collector, process);
         free(process->mappings);
@@ -190,6 +218,74 @@ static int take_process(Collector *collector, const RecordMessage *message) {
         memcpy(process->mappings, mappings, n * sizeof(Mapping));
         process->n_mappings = n;
         return 0;
+}
+
+static int take_jit(Collector *collector, const RecordMessage *message, int fd) {
+        _cleanup_(fd_closep) int owned = fd;
+        const RecordProcess *told = message->body;
+        Process *process;
+
+        if (message->n != sizeof(*told) || fd < 0)
+                return -EBADMSG;
+        process = find_process(collector, told->tgid);
+        if (process) {
+                forget_jit(collector, process);
+                process->jit.fd = TAKE_FD(owned);
+        }
+        return 0;
+}
+
+/* What the process has written since. A line that is not whole is left for the next time. */
+static int read_jit(Collector *collector, JitMap *jit) {
+        _cleanup_(freep) char *text = malloc(TEXT_BYTES);
+        size_t n_before = jit->symbols.n;
+        ssize_t n;
+        int r = 0;
+
+        if (!text)
+                return -ENOMEM;
+        collector->n_jit_bytes -= jit_bytes(jit);
+        while (r == 0 && jit_bytes(jit) < JIT_MAX_BYTES &&
+               collector->n_jit_bytes + jit_bytes(jit) < JIT_ALL_MAX_BYTES &&
+               (n = pread(jit->fd, text, TEXT_BYTES, jit->at)) > 0) {
+                const char *last = memrchr(text, '\n', (size_t) n);
+
+                if (!last)
+                        break;
+                jit->at += last + 1 - text;
+                r = symbol_table_add_jit(&jit->symbols, (Span){ text, (size_t) (last + 1 - text) });
+        }
+        if (jit->symbols.n != n_before) {
+                symbol_table_sort(&jit->symbols);
+                symbol_table_drop_replaced(&jit->symbols);
+        }
+        collector->n_jit_bytes += jit_bytes(jit);
+        return r;
+}
+
+/* Empty where the process has no name for that. */
+static int name_jit(Collector *collector, Process *process, uint64_t address, uint64_t seen_ns,
+                    Span *ret) {
+        JitMap *jit = &process->jit;
+        const Symbol *symbol = symbol_table_find(&jit->symbols, address);
+        size_t n_before;
+        int r;
+
+        *ret = (Span){};
+        if (!symbol && jit->fd >= 0 &&
+            (jit->at == 0 || seen_ns >= jit->read_ns + JIT_AGE_NS || seen_ns < jit->read_ns)) {
+                r = read_jit(collector, jit);
+                if (r < 0)
+                        return r;
+                jit->read_ns = seen_ns;
+                symbol = symbol_table_find(&jit->symbols, address);
+        }
+        if (!symbol)
+                return 0;
+        n_before = jit_bytes(jit);
+        r = symbol_table_name(&jit->symbols, symbol, ret);
+        collector->n_jit_bytes += jit_bytes(jit) - n_before;
+        return r;
 }
 
 static int make_ready(Collector *collector, Process *process) {
@@ -222,23 +318,32 @@ static int add_word(Collector *collector, const char *word, size_t *n) {
                                      &collector->frames[(*n)++]);
 }
 
-static int add_user_frame(Collector *collector, const UnwoundFrame *frame, uint32_t *ret) {
-        Module *module;
-        const Symbol *symbol;
-        int r;
+static int add_user_frame(Collector *collector, Process *process, const RecordSample *sample,
+                          const UnwoundFrame *frame, uint32_t *ret) {
+        Module *module = frame->module != SIZE_MAX ? collector->modules.all[frame->module] : NULL;
+        const Symbol *symbol = NULL;
+        uint64_t offset = frame->vaddr;
+        Span name = {};
+        int r = 0;
 
-        if (frame->module == SIZE_MAX)
-                return stack_table_add_frame(&collector->table, STACK_NO_MODULE, 0,
-                                             SPAN_LITERAL("[unknown]"), ret);
-        module = collector->modules.all[frame->module];
-        r = module_find_symbol(module, frame->vaddr, &symbol);
+        /* Code that was made at run time may also be in a file that is none of a program. */
+        if (module && !module->elf) {
+                r = name_jit(collector, process, frame->address, sample->seen_ns, &name);
+                if (name.n > 0)
+                        offset = 0;
+        } else if (module) {
+                r = module_find_symbol(module, frame->vaddr, &symbol);
+                if (r == 0 && symbol)
+                        r = symbol_table_name(&module->symbols, symbol, &name);
+                if (symbol)
+                        offset = symbol->begin;
+        }
         if (r < 0)
                 return r;
-        if (!symbol)
-                return stack_table_add_frame(&collector->table, (uint32_t) frame->module,
-                                             frame->vaddr, (Span){}, ret);
-        return stack_table_add_frame(&collector->table, (uint32_t) frame->module, symbol->begin,
-                                     span_of(symbol_table_text(&module->symbols, symbol->name)),
+        if (name.n == 0 && (!module || strcmp(module->path, MODULE_PATH_JIT) == 0))
+                return stack_table_add_frame(&collector->table, STACK_NO_MODULE, 0,
+                                             SPAN_LITERAL("[unknown]"), ret);
+        return stack_table_add_frame(&collector->table, (uint32_t) frame->module, offset, name,
                                      ret);
 }
 
@@ -268,7 +373,7 @@ static int add_user_frames(Collector *collector, const RecordSample *sample, Spa
         collector->n_complete += collector->unwound.is_complete;
         collector->n_cut += !collector->unwound.is_complete;
         for (size_t i = collector->unwound.n; r == 0 && i-- > 0;)
-                r = add_user_frame(collector, &collector->unwound.frames[i],
+                r = add_user_frame(collector, process, sample, &collector->unwound.frames[i],
                                    &collector->frames[(*n)++]);
         return r;
 }
@@ -325,6 +430,7 @@ static int take_sample(Collector *collector, const RecordMessage *message) {
 int collector_take(Collector *collector, RecordMessage *message) {
         _cleanup_(fd_closep) int fd = message->fd;
         const RecordModule *module = message->body;
+        const RecordDebug *debug = message->body;
         size_t number;
         int r;
 
@@ -339,14 +445,45 @@ int collector_take(Collector *collector, RecordMessage *message) {
                                 (Span){ (const char *) (module + 1), message->n - sizeof(*module) },
                                 fd, &number);
                 fd = -EBADF;
+                if (r == 0 && !collector->modules.all[number]->elf &&
+                    strcmp(collector->modules.all[number]->path, MODULE_PATH_VDSO) == 0)
+                        module_take_vdso(collector->modules.all[number]);
                 return r;
+        case RECORD_MESSAGE_DEBUG:
+                if (message->n != sizeof(*debug) || fd < 0 || debug->module >= collector->modules.n)
+                        return -EBADMSG;
+                return module_take_debug_file(collector->modules.all[debug->module], TAKE_FD(fd));
         case RECORD_MESSAGE_PROCESS:
                 return take_process(collector, message);
+        case RECORD_MESSAGE_JIT:
+                return take_jit(collector, message, TAKE_FD(fd));
         case RECORD_MESSAGE_SAMPLE:
                 return take_sample(collector, message);
+        case RECORD_MESSAGE_SEEK:
         case RECORD_MESSAGE_END:
         case _RECORD_MESSAGE_MAX:
                 break;
         }
         return -EBADMSG;
+}
+
+int collector_run(Collector *collector, int socket,
+                  uint64_t space[static RECORD_MESSAGE_MAX_BYTES / 8], RecordMessage *ret_end) {
+        DebugFileName name;
+        int r;
+
+        for (;;) {
+                r = record_message_receive(socket, space, ret_end);
+                if (r < 0 || ret_end->kind == RECORD_MESSAGE_END)
+                        return r;
+                r = collector_take(collector, ret_end);
+                if (r == 0 && ret_end->kind == RECORD_MESSAGE_MODULE) {
+                        module_name_debug_file(collector->modules.all[collector->modules.n - 1],
+                                               &name);
+                        r = record_message_send(socket, RECORD_MESSAGE_SEEK, &name, sizeof(name),
+                                                NULL, 0, -1);
+                }
+                if (r < 0)
+                        return r;
+        }
 }

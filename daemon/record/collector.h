@@ -18,6 +18,13 @@ _must_check_ int collector_new(Collector **ret);
 Collector *collector_free(Collector *collector);
 DEFINE_CLEANUP(Collector *, collector_free);
 
+/*
+ * Takes messages until one is RECORD_MESSAGE_END, which is returned, and answers those that want an
+ * answer. @space: of the message. -errno.
+ */
+_must_check_ int collector_run(Collector *collector, int socket,
+                               uint64_t space[static RECORD_MESSAGE_MAX_BYTES / 8],
+                               RecordMessage *ret_end);
 /* Takes @message with its descriptor. -EBADMSG for one that makes no sense; -ENOMEM. */
 _must_check_ int collector_take(Collector *collector, RecordMessage *message);
 

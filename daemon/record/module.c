@@ -3,9 +3,11 @@
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include "base/array.h"
 #include "base/cleanup.h"
 
@@ -32,11 +34,30 @@ size_t modules_find(const Modules *modules, uint64_t dev, uint64_t inode, Span p
         return SIZE_MAX;
 }
 
+/* "" where there is none. */
+static void read_build_id(Elf *elf, char ret[static 2 * BUILD_ID_MAX_BYTES + 1]) {
+        const void *id;
+        ssize_t n = dwelf_elf_gnu_build_id(elf, &id);
+
+        ret[0] = '\0';
+        if (n > 0 && (size_t) n <= BUILD_ID_MAX_BYTES)
+                for (ssize_t i = 0; i < n; i++)
+                        (void) snprintf(ret + 2 * i, 3, "%02x", ((const unsigned char *) id)[i]);
+}
+
+static void take_elf(Module *module, Elf *elf) {
+        if (elf && elf_kind(elf) != ELF_K_ELF) {
+                (void) elf_end(elf);
+                elf = NULL;
+        }
+        module->elf = elf;
+        if (elf)
+                read_build_id(elf, module->build_id);
+}
+
 int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int fd, size_t *ret) {
         _cleanup_(fd_closep) int owned = fd;
         _cleanup_(freep) Module *module = NULL;
-        const void *id;
-        ssize_t n;
         int r;
 
         if (modules->n >= MODULES_MAX)
@@ -53,22 +74,54 @@ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int f
         if (!module->path)
                 return -ENOMEM;
         if (owned >= 0)
-                module->elf = elf_begin(owned, ELF_C_READ, NULL);
-        if (module->elf && elf_kind(module->elf) != ELF_K_ELF) {
-                (void) elf_end(module->elf);
-                module->elf = NULL;
-        }
-        n = module->elf ? dwelf_elf_gnu_build_id(module->elf, &id) : 0;
-        if (n > 0 && (size_t) n <= BUILD_ID_MAX_BYTES)
-                for (ssize_t i = 0; i < n; i++)
-                        (void) snprintf(module->build_id + 2 * i, 3, "%02x",
-                                        ((const unsigned char *) id)[i]);
+                take_elf(module, elf_begin(owned, ELF_C_READ, NULL));
         module->fd = owned;
         owned = -EBADF;
         *ret = modules->n;
         modules->all[modules->n++] = module;
         module = NULL;
         return 0;
+}
+
+void module_take_vdso(Module *module) {
+        char *image = (char *) getauxval(AT_SYSINFO_EHDR);
+        const ElfW(Ehdr) *head = (const ElfW(Ehdr) *) (const void *) image;
+
+        /* It ends with the table of its sections. */
+        if (image)
+                take_elf(module, elf_memory(image, head->e_shoff + (size_t) head->e_shnum *
+                                                                           head->e_shentsize));
+}
+
+void module_name_debug_file(const Module *module, DebugFileName *ret) {
+        const char *link;
+        GElf_Word crc;
+
+        *ret = (DebugFileName){};
+        if (!module->elf || module->fd < 0 || symbol_table_is_whole(module->elf))
+                return;
+        memcpy(ret->build_id, module->build_id, sizeof(ret->build_id));
+        link = dwelf_elf_gnu_debuglink(module->elf, &crc);
+        if (link && strlen(link) < sizeof(ret->link))
+                memcpy(ret->link, link, strlen(link));
+}
+
+int module_take_debug_file(Module *module, int fd) {
+        _cleanup_(fd_closep) int owned = fd;
+        Elf *elf = elf_begin(owned, ELF_C_READ, NULL);
+        char build_id[sizeof(module->build_id)] = "";
+        int r = 0;
+
+        if (elf && elf_kind(elf) == ELF_K_ELF)
+                read_build_id(elf, build_id);
+        if (!module->has_symbols && build_id[0] != '\0' &&
+            strcmp(build_id, module->build_id) == 0 && symbol_table_is_whole(elf)) {
+                module->has_symbols = true;
+                r = symbol_table_add_elf(&module->symbols, elf);
+                symbol_table_sort(&module->symbols);
+        }
+        (void) elf_end(elf);
+        return r;
 }
 
 int module_find_symbol(Module *module, uint64_t vaddr, const Symbol **ret) {

@@ -18,6 +18,16 @@
 
 #define MODULES_MAX 16384u
 #define BUILD_ID_MAX_BYTES 32u
+#define DEBUG_FILES_MAX 4u /* that may be the one of a module */
+
+#define MODULE_PATH_VDSO "[vdso]" /* what the kernel maps into each process */
+#define MODULE_PATH_JIT "[jit]"   /* all memory of no file: code that was made at run time */
+
+/* How a file with the symbols that were taken out of another one is found. */
+typedef struct DebugFileName {
+        char build_id[2 * BUILD_ID_MAX_BYTES + 1]; /* hexadecimal; "": none is looked for */
+        char link[256];                            /* of .gnu_debuglink; "": there is none */
+} DebugFileName;
 
 typedef struct Module {
         char *path; /* owned; as the process names it */
@@ -42,5 +52,17 @@ size_t modules_find(const Modules *modules, uint64_t dev, uint64_t inode, Span p
  */
 _must_check_ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int fd,
                              size_t *ret);
+/*
+ * Makes the module that of the kernel's image which is mapped into this process, as it is into
+ * every one of this architecture.
+ */
+void module_take_vdso(Module *module);
+/* What its debug file is called, if it needs one. */
+void module_name_debug_file(const Module *module, DebugFileName *ret);
+/*
+ * Takes over @fd, and takes symbols from it if it is the debug file: if it has the same build id.
+ * -ENOMEM.
+ */
+_must_check_ int module_take_debug_file(Module *module, int fd);
 /* The function at @vaddr, an address of the file; NULL when there is none. -ENOMEM. */
 _must_check_ int module_find_symbol(Module *module, uint64_t vaddr, const Symbol **ret);

@@ -11,7 +11,11 @@
  *
  *     KERNEL   a descriptor: the lines of /proc/kallsyms, as they are for who may see addresses
  *     MODULE   RecordModule, its path; a descriptor of the file, unless it could not be opened
+ *     SEEK     the answer to that, the only one: DebugFileName, what the first one is to look for
+ *     DEBUG    RecordDebug; a descriptor of a file that may be the one that is looked for
  *     PROCESS  RecordProcess, Mapping of it in ascending order; replaces what was told of it before
+ *     JIT      RecordProcess, which was told before; a descriptor of the map of its code that was
+ *              made at run time
  *     SAMPLE   RecordSample, bytes of the stack
  *     END      RecordSummary; a descriptor: what is to be written into
  *
@@ -31,7 +35,10 @@
 typedef enum RecordMessageKind {
         RECORD_MESSAGE_KERNEL,
         RECORD_MESSAGE_MODULE,
+        RECORD_MESSAGE_SEEK,
+        RECORD_MESSAGE_DEBUG,
         RECORD_MESSAGE_PROCESS,
+        RECORD_MESSAGE_JIT,
         RECORD_MESSAGE_SAMPLE,
         RECORD_MESSAGE_END,
         _RECORD_MESSAGE_MAX,
@@ -45,9 +52,14 @@ typedef struct RecordModule {
         uint64_t dev, inode;
 } RecordModule;
 
+typedef struct RecordDebug {
+        uint64_t module;
+} RecordDebug;
+
 typedef struct RecordProcess {
         uint64_t tgid;
-        char comm[16]; /* of its first thread */
+        uint64_t image; /* as a sample has it */
+        char comm[16];  /* of its first thread */
 } RecordProcess;
 
 typedef struct RecordSummary {

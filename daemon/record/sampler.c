@@ -17,6 +17,7 @@
 #include "kernel/bpf/clock-event.h"
 #include "kernel/procfs/process-map.h"
 #include "kernel/text/text-file.h"
+#include "record/process-file.h"
 #include "view/glob.h"
 
 #define MAPS_BYTES (1u << 20)
@@ -31,11 +32,21 @@ typedef struct Known {
         uint64_t image;   /* of the process: its number may be taken again, and it may execute */
         uint64_t read_ns; /* CLOCK_MONOTONIC */
         uint64_t digest;  /* of what was told of this image; 0: nothing was */
+        bool is_lost;     /* it was told that this one has nothing */
+        bool has_jit_map; /* which was told */
 } Known;
 
 typedef struct File {
         uint64_t dev, inode;
+        size_t module; /* its number for the other job */
+        bool is_open;
 } File;
+
+/* A module whose name of a debug file has not been answered. */
+typedef struct Pending {
+        RecordDebug debug;
+        ProcessMapping mapping; /* its path is borrowed from the text */
+} Pending;
 
 struct Sampler {
         SamplerOptions options;
@@ -46,9 +57,12 @@ struct Sampler {
         size_t n_known, n_known_allocated;
         Index by_tgid;
         File *files;
-        size_t n_files, n_files_allocated;
+        size_t n_files, n_files_allocated, n_modules;
+        Pending pending[32];
+        size_t n_pending;
         Index by_file;
         char *text; /* MAPS_BYTES */
+        uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
         Mapping mappings[RECORD_MAPPINGS_MAX];
         RecordSummary summary;
         uint64_t rate_since_ns, n_rated, n_passed, until_ns;
@@ -66,43 +80,105 @@ static Span key_of_known(const void *owner, size_t element) {
 static Span key_of_file(const void *owner, size_t element) {
         const Sampler *sampler = owner;
 
-        return (Span){ (const char *) &sampler->files[element], sizeof(File) };
+        return (Span){ (const char *) &sampler->files[element], offsetof(File, module) };
 }
 
-/* The file as the process has it: by what it maps, also where it was deleted meanwhile. */
-static int open_mapped(uint32_t tgid, const ProcessMapping *mapping) {
-        char path[64];
+/*
+ * The other job has read what files are called that have the symbols of those it was told of; this
+ * one may open them. Only some wait, as nobody reads answers while others are sent. @root: of the
+ * process.
+ */
+static int answer_pending(Sampler *sampler, int root) {
+        int fds[DEBUG_FILES_MAX], socket = sampler->options.socket, r = 0;
+        RecordMessage answer;
+        size_t n;
 
-        (void) snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", tgid,
-                        (unsigned long long) mapping->start, (unsigned long long) mapping->end);
-        return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        for (size_t i = 0; i < sampler->n_pending && r == 0; i++) {
+                const Pending *pending = &sampler->pending[i];
+
+                r = record_message_receive(socket, sampler->space, &answer);
+                if (r < 0)
+                        return r;
+                (void) fd_close(answer.fd);
+                if (answer.kind != RECORD_MESSAGE_SEEK || answer.n != sizeof(DebugFileName))
+                        return -EBADMSG;
+                n = process_file_open_debug(root, &pending->mapping, answer.body, fds);
+                for (size_t k = 0; k < n; k++) {
+                        if (r == 0)
+                                r = record_message_send(socket, RECORD_MESSAGE_DEBUG,
+                                                        &pending->debug, sizeof(pending->debug),
+                                                        NULL, 0, fds[k]);
+                        (void) fd_close(fds[k]);
+                }
+        }
+        sampler->n_pending = 0;
+        return r;
 }
 
-static int tell_file(Sampler *sampler, uint32_t tgid, const ProcessMapping *mapping, size_t *ret) {
-        const File file = { mapping->dev, mapping->inode };
+/*
+ * A file that could not be opened, as its process had ended, is told of again with the next process
+ * that has it.
+ */
+static int tell_file(Sampler *sampler, uint32_t tgid, int root, const ProcessMapping *mapping,
+                     size_t *ret) {
         const RecordModule module = { mapping->dev, mapping->inode };
-        Span key = { (const char *) &file, sizeof(file) };
+        File file = { .dev = mapping->dev, .inode = mapping->inode };
+        Span key = { (const char *) &file, offsetof(File, module) };
+        size_t found = index_find(&sampler->by_file, key, key_of_file, sampler);
         _cleanup_(fd_closep) int fd = -EBADF;
         int r;
 
-        *ret = index_find(&sampler->by_file, key, key_of_file, sampler);
-        if (*ret != INDEX_NONE)
+        *ret = found == INDEX_NONE ? INDEX_NONE : sampler->files[found].module;
+        if ((found != INDEX_NONE && sampler->files[found].is_open) ||
+            sampler->n_modules >= MODULES_MAX)
                 return 0;
-        if (sampler->n_files >= MODULES_MAX)
+        if (mapping->inode != 0)
+                fd = process_file_open_mapped(tgid, mapping);
+        if (found != INDEX_NONE && fd < 0)
                 return 0;
-        fd = open_mapped(tgid, mapping);
         r = record_message_send(sampler->options.socket, RECORD_MESSAGE_MODULE, &module,
                                 sizeof(module), mapping->path.n > 0 ? mapping->path.bytes : "?",
                                 mapping->path.n > 0 ? mapping->path.n : 1, fd);
-        if (r == 0)
+        if (r == 0 && found == INDEX_NONE)
                 r = ARRAY_RESERVE(sampler->files, sampler->n_files_allocated, sampler->n_files + 1);
-        if (r == 0)
+        if (r == 0 && found == INDEX_NONE)
                 r = index_add(&sampler->by_file, key, sampler->n_files);
         if (r < 0)
                 return r;
-        *ret = sampler->n_files;
-        sampler->files[sampler->n_files++] = file;
-        return 0;
+        file.module = *ret = sampler->n_modules++;
+        file.is_open = fd >= 0 || mapping->inode == 0;
+        sampler->files[found == INDEX_NONE ? sampler->n_files++ : found] = file;
+        sampler->pending[sampler->n_pending++] = (Pending){ { *ret }, *mapping };
+        return sampler->n_pending == ELEMENTSOF(sampler->pending) ? answer_pending(sampler, root)
+                                                                  : 0;
+}
+
+/*
+ * Memory of no file has a name in place of a path. That of the kernel is another one in programs of
+ * 32 bits, which lie below 4 GiB; the oldest one, [vsyscall], has no code.
+ */
+static bool name_memory(ProcessMapping *mapping) {
+        bool is_vdso = span_is(mapping->path, MODULE_PATH_VDSO) && mapping->start > UINT32_MAX;
+
+        if (mapping->inode != 0)
+                return true;
+        if (span_is(mapping->path, "[vsyscall]"))
+                return false;
+        mapping->path = span_of(is_vdso ? MODULE_PATH_VDSO : MODULE_PATH_JIT);
+        mapping->dev = is_vdso;
+        mapping->offset = 0;
+        return true;
+}
+
+/* Code of a compiler is often in many pieces that touch. */
+static void add_mapping(Sampler *sampler, const ProcessMapping *mapping, size_t module, size_t *n) {
+        Mapping *last = *n > 0 ? &sampler->mappings[*n - 1] : NULL;
+
+        if (last && mapping->inode == 0 && last->module == module && last->end == mapping->start)
+                last->end = mapping->end;
+        else
+                sampler->mappings[(*n)++] =
+                        (Mapping){ mapping->start, mapping->end, mapping->offset, module };
 }
 
 /* As much as there is room for. */
@@ -131,7 +207,9 @@ static void read_name(RecordProcess *process) {
  * ended has nothing: what was told of an earlier image is not its own.
  */
 static int tell_process(Sampler *sampler, Known *known, const RecordSample *sample) {
-        RecordProcess process = { .tgid = known->tgid };
+        RecordProcess process = { .tgid = known->tgid, .image = known->image };
+        _cleanup_(fd_closep) int root = process_file_open_root(known->tgid);
+        bool has_memory = false, is_there;
         uint64_t n_lines = 0, digest;
         ProcessMapping mapping;
         size_t n = 0, n_bytes;
@@ -140,9 +218,17 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
 
         if (r == -ENOMEM || r == -EMFILE)
                 return r;
-        if (r < 0 || n_bytes == 0) {
-                if (known->digest != 0)
+        is_there = r == 0 && n_bytes > 0;
+        if (is_there && sample->start_stack != 0 &&
+            !process_file_is_of_image(known->tgid, sample->start_stack)) {
+                is_there = false;
+                /* A program that is being executed has another stack for a moment. */
+                known->read_ns = 0;
+        }
+        if (!is_there) {
+                if (known->digest != 0 || known->is_lost)
                         return 0;
+                known->is_lost = true;
                 sampler->summary.n_lost_processes++;
                 memcpy(process.comm, sample->comm, sizeof(process.comm));
                 return record_message_send(sampler->options.socket, RECORD_MESSAGE_PROCESS,
@@ -152,27 +238,41 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
         while (r == 0 && process_map_next(&cursor, &mapping, &n_lines) == 0) {
                 size_t number;
 
-                if (!mapping.is_executable)
+                if (!mapping.is_executable || !name_memory(&mapping))
                         continue;
                 if (n == RECORD_MAPPINGS_MAX) {
                         sampler->summary.n_cut_processes++;
                         break;
                 }
-                r = tell_file(sampler, known->tgid, &mapping, &number);
+                r = tell_file(sampler, known->tgid, root, &mapping, &number);
                 if (r == 0 && number != INDEX_NONE)
-                        sampler->mappings[n++] =
-                                (Mapping){ mapping.start, mapping.end, mapping.offset, number };
+                        add_mapping(sampler, &mapping, number, &n);
+                has_memory |= mapping.inode == 0 && mapping.dev == 0;
         }
+        if (r == 0)
+                r = answer_pending(sampler, root);
         if (r < 0)
                 return r;
         read_name(&process);
         digest = hash_bytes((Span){ (const char *) sampler->mappings, n * sizeof(Mapping) }, 1) | 1;
-        if (digest == known->digest)
-                return 0;
-        sampler->summary.n_processes += known->digest == 0;
-        known->digest = digest;
-        return record_message_send(sampler->options.socket, RECORD_MESSAGE_PROCESS, &process,
-                                   sizeof(process), sampler->mappings, n * sizeof(Mapping), -1);
+        if (digest != known->digest) {
+                sampler->summary.n_processes += known->digest == 0;
+                sampler->summary.n_lost_processes -= known->is_lost;
+                known->is_lost = false;
+                known->digest = digest;
+                r = record_message_send(sampler->options.socket, RECORD_MESSAGE_PROCESS, &process,
+                                        sizeof(process), sampler->mappings, n * sizeof(Mapping),
+                                        -1);
+        }
+        if (r == 0 && has_memory && !known->has_jit_map) {
+                _cleanup_(fd_closep) int fd = process_file_open_jit_map(root, known->tgid);
+
+                known->has_jit_map = fd >= 0;
+                if (fd >= 0)
+                        r = record_message_send(sampler->options.socket, RECORD_MESSAGE_JIT,
+                                                &process, sizeof(process), NULL, 0, fd);
+        }
+        return r;
 }
 
 static int know_process(Sampler *sampler, const RecordSample *sample) {
@@ -189,8 +289,7 @@ static int know_process(Sampler *sampler, const RecordSample *sample) {
                 found = sampler->n_known++;
                 sampler->known[found] = (Known){ .tgid = sample->tgid, .image = sample->image };
         } else if (sampler->known[found].image != sample->image) {
-                sampler->known[found].image = sample->image;
-                sampler->known[found].digest = 0;
+                sampler->known[found] = (Known){ .tgid = sample->tgid, .image = sample->image };
         } else if (sample->seen_ns < sampler->known[found].read_ns + MAPS_AGE_NS)
                 return 0;
         sampler->known[found].read_ns = clock_now_ns(CLOCK_MONOTONIC);

@@ -131,7 +131,7 @@ static bool find_vaddr(Elf *elf, uint64_t offset, uint64_t *ret) {
 
 static UnwoundFrame find_frame(const UnwindProcess *process, uint64_t address) {
         const Mapping *mapping = find_mapping(process, address);
-        UnwoundFrame frame = { .module = SIZE_MAX };
+        UnwoundFrame frame = { .module = SIZE_MAX, .address = address };
 
         if (mapping) {
                 uint64_t offset = address - mapping->begin + mapping->offset;

@@ -27,8 +27,9 @@ typedef struct Mapping {
 } Mapping;
 
 typedef struct UnwoundFrame {
-        size_t module;  /* SIZE_MAX: no file is mapped there */
-        uint64_t vaddr; /* of the file; else 0: addresses of processes are not told */
+        size_t module;    /* SIZE_MAX: nothing is mapped there */
+        uint64_t vaddr;   /* of the file, if it is one */
+        uint64_t address; /* of the process: it is not to be told */
 } UnwoundFrame;
 
 typedef struct UnwoundStack {

@@ -316,14 +316,8 @@ int work_unwind(Work *work) {
         if (r == 0)
                 r = record_message_send(socket, RECORD_MESSAGE_PROCESS, &self, sizeof(self), NULL,
                                         0, -1);
-        while (r == 0) {
-                r = record_message_receive(socket, space, &message);
-                if (r < 0)
-                        return r;
-                if (message.kind == RECORD_MESSAGE_END)
-                        break;
-                r = collector_take(collector, &message);
-        }
+        if (r == 0)
+                r = collector_run(collector, socket, space, &message);
         if (r == 0) {
                 _cleanup_(fd_closep) int output = message.fd;
 

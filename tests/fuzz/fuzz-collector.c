@@ -2,9 +2,10 @@
 
 /*
  * What the job that records tells the one that unwinds: processes with any mappings of a small
- * program, and samples with any registers and stacks. A message that makes sense is taken, another
- * one is refused and changes nothing. Time is neither lost nor made up: what was taken adds up to
- * the weights of the samples. What comes of it all can be written and read.
+ * program, and samples with any registers and stacks, what may be debug files, and maps of code. A
+ * message that makes sense is taken, another one is refused and changes nothing. Time is neither
+ * lost nor made up: what was taken adds up to the weights of the samples. What comes of it all can
+ * be written and read.
  *
  * Aims at: daemon/record/collector.c, daemon/record/unwinder.c, daemon/record/module.c,
  *          daemon/record/symbol-table.c
@@ -98,6 +99,43 @@ static void take_process(Run *run) {
         }
         fuzz_expect((take(run, RECORD_MESSAGE_PROCESS, &body, -EBADF) == 0) == is_right,
                     "mappings ascend and have modules");
+}
+
+/* A map of code that was made at run time: functions near the program, and any bytes. */
+static void take_code(Run *run) {
+        const RecordProcess process = { .tgid = fuzz_take_u8(&run->input) % 4 };
+        _cleanup_(buffer_done) Buffer body = {}, map = {};
+        unsigned n = fuzz_take_u8(&run->input) % 8;
+        Span bytes;
+
+        for (unsigned i = 0; i < n; i++) {
+                unsigned long long at = take_address(run), size = fuzz_take_u8(&run->input);
+
+                (void) buffer_append_format(&map, "%llx %llx made %u\n", at, size, i);
+        }
+        bytes = fuzz_take(&run->input, fuzz_take_u8(&run->input) % 64);
+        (void) buffer_append(&map, bytes.bytes ? bytes.bytes : "", bytes.n);
+        (void) buffer_append(&body, &process, sizeof(process));
+        fuzz_expect(take(run, RECORD_MESSAGE_JIT, &body,
+                         memory_with(map.bytes ? map.bytes : "", map.n)) == 0,
+                    "a map is taken");
+}
+
+/* What may be a debug file: the program, or one that differs in a byte. */
+static void take_debug(Run *run) {
+        const RecordDebug debug = { .module = fuzz_take_u8(&run->input) % 8 };
+        bool is_right = debug.module < collector_modules(run->collector)->n;
+        _cleanup_(buffer_done) Buffer body = {};
+        char elf[SMALL_ELF_BYTES];
+        size_t at = fuzz_take_u16(&run->input);
+
+        small_elf_make(elf);
+        if (at < sizeof(elf))
+                elf[at] = (char) fuzz_take_u8(&run->input);
+        (void) buffer_append(&body, &debug, sizeof(debug));
+        fuzz_expect((take(run, RECORD_MESSAGE_DEBUG, &body, memory_with(elf, sizeof(elf))) == 0) ==
+                            is_right,
+                    "a debug file is of a module");
 }
 
 static RecordPart take_part(Run *run) {
@@ -228,7 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         fuzz_expect(collector_new(&run.collector) == 0, "memory");
         take_module(&run, true);
         while (run.input.n > 0) {
-                switch (fuzz_take_u8(&run.input) % 8) {
+                switch (fuzz_take_u8(&run.input) % 10) {
                 case 0:
                         take_module(&run, false);
                         break;
@@ -238,6 +276,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 case 2:
                 case 3:
                         take_process(&run);
+                        break;
+                case 8:
+                        take_code(&run);
+                        break;
+                case 9:
+                        take_debug(&run);
                         break;
                 default:
                         take_sample(&run);

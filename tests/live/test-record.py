@@ -5,6 +5,7 @@ import collections
 import contextlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -895,6 +896,122 @@ def executed():
         total = sum(stack["ns"] for stack in found)
         named = sum(stack["ns"] for stack in found if "at_sums" in stack["frames"])
         expect(total > 0 and named >= 0.95 * total, f"{named} of {total} ns is in its function:", found[:3])
+
+
+SPINNER = "(anonymous namespace)::Spinner<unsigned int>::spin(unsigned int)"
+
+
+def spinner(root, *options):
+    """A program of C++ that needs no library, as /spinner below a directory."""
+    if not shutil.which("g++"):
+        raise Skip("g++ is missing: it is in Debian's build-essential")
+    root.mkdir()
+    program = root / "spinner"
+    subprocess.run(["g++", "-O2", "-static", "-pthread", "-Wl,--build-id", *options, "-o", program,
+                    pathlib.Path(__file__).with_name("spinner.cc")], check=True)
+    return program
+
+
+def frames_in(ctl, root, tag):
+    """The innermost functions where the program below that root computes, and their share of its time."""
+    with subprocess.Popen(["chroot", root, "/spinner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            expect(process.stdout.readline(), "the load did not begin")
+            record(ctl, 1, tag=tag, periodNs=1_000_000, kernelStacks=False)
+        finally:
+            process.kill()
+    times = collections.Counter()
+    for stack in stacks(ctl, tag)[1]:
+        if (stack["process"], stack["place"]) == ("spinner", "running") and stack["samples"] > 0:
+            times[stack["frames"][-1]] += stack["ns"]
+    expect(times, "the load did not run")
+    return {frame: ns / times.total() for frame, ns in times.items()}
+
+
+@test
+def readable():
+    """functions of C++ have the names that their source gives them"""
+    with daemon() as ctl, temporary() as place:
+        spinner(place / "root")
+        found = frames_in(ctl, place / "root", "rec")
+        expect(found.get(SPINNER, 0) > 0.9, found)
+
+
+@test
+def apart():
+    """symbols that were taken out are found beside the file, in .debug and below /usr/lib/debug of its root, by build id"""
+    with daemon() as ctl, temporary() as place:
+        for number, where in enumerate(("nowhere", "spinner.debug", ".debug/spinner.debug", "usr/lib/debug/spinner.debug",
+                                        "usr/lib/debug/.build-id", "another")):
+            root = place / str(number)
+            program = spinner(root)
+            symbols = root / ".taken"
+            subprocess.run(["objcopy", "--only-keep-debug", program, symbols], check=True)
+            linked = root / "spinner.debug"
+            symbols.rename(linked)
+            subprocess.run(["strip", program], check=True)
+            subprocess.run(["objcopy", f"--add-gnu-debuglink={linked}", program], check=True)
+            notes = subprocess.run(["readelf", "-n", program], check=True, capture_output=True, text=True).stdout
+            identity = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+            if where == "nowhere":
+                linked.unlink()
+            elif where == "another":
+                # The name is right, the program is not.
+                other = spinner(place / "other", "-DOTHER", "-O1")
+                other.rename(linked)
+            elif where != "spinner.debug":
+                target = root / where
+                if where.endswith(".build-id"):
+                    target = target / identity[:2] / f"{identity[2:]}.debug"
+                target.parent.mkdir(parents=True)
+                linked.rename(target)
+            found = frames_in(ctl, root, f"rec-{number}")
+            if where in ("nowhere", "another"):
+                expect(SPINNER not in found and max(found, key=found.get).startswith("[spinner+0x"), where, found)
+            else:
+                expect(found.get(SPINNER, 0) > 0.9, where, found)
+
+
+@test
+def made_at_run_time():
+    """code that a process made has the names of its map, if that is its own; that of the kernel in each process has names"""
+    with daemon() as ctl, known_threads():
+        with subprocess.Popen([BUILD / "tests" / "live" / "made-code"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as process:
+            path = process.stdout.readline().strip()
+            try:
+                for name in ("own", "foreign", "link"):
+                    if name == "foreign":
+                        os.chown(path, STRANGER, -1)
+                    if name == "link":
+                        os.chown(path, 0, -1)
+                        os.rename(path, path + ".real")
+                        os.symlink(path + ".real", path)
+                    record(ctl, 1, tag=name, periodNs=1_000_000)
+                    mine = [stack for stack in stacks(ctl, name)[1]
+                            if (stack["process"], stack["place"]) == ("made-code", "running") and stack["samples"] > 0]
+                    code = collections.Counter()
+                    for stack in mine:
+                        if stack["thread"] == "in_code":
+                            names = [frame for frame in stack["frames"] if frame in ("count down;made", "[unknown]", "replaced")]
+                            code[names[-1] if names else None] += stack["ns"]
+                            expect(name != "own" or not names or "at_code" in stack["frames"], "callers:", stack)
+                    wanted = "count down;made" if name == "own" else "[unknown]"
+                    expect(code[wanted] > 0.9 * code.total(), name, code)
+                    clock = [stack for stack in mine if stack["thread"] == "in_clock"]
+                    named = sum(stack["ns"] for stack in clock if "at_clock" in stack["frames"] and
+                                any("clock_gettime" in frame for frame in stack["frames"]))
+                    expect(named > 0.4 * sum(stack["ns"] for stack in clock), clock[:5])
+                    recorded = documents(file_of(ctl, name))[2]
+                    modules = [module["path"] for module in rows(recorded["modules"])]
+                    inside = [frame["name"] for frame in rows(recorded["frames"])
+                              if isinstance(frame["module"], int) and modules[frame["module"]] == "[vdso]"]
+                    expect(any("gettime" in (frame or "") for frame in inside), "code of the kernel:", inside)
+            finally:
+                process.kill()
+                for file in (path, path + ".real"):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(file)
 
 
 @test

@@ -35,8 +35,9 @@ typedef struct RecordSample {
         __u8 has_registers; /* those of user mode */
         __u8 is_late;       /* the thread went on unseen: its stack of user mode is not known */
         __u64 start_boottime_ns;
-        __u64 image;   /* of its process: another one once that has executed a program */
-        __u64 seen_ns; /* CLOCK_MONOTONIC */
+        __u64 image;       /* of its process: another one once that has executed a program */
+        __u64 start_stack; /* an address of it; 0: the process has no memory any more */
+        __u64 seen_ns;     /* CLOCK_MONOTONIC */
         /* Of a wait that goes on alone, for who reads its memory. */
         __u64 sp;
         __u64 n_switches; /* with another number it has woken since */

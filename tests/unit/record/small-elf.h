@@ -5,7 +5,8 @@
  * SmallElf
  *
  * A program of two functions with call frame information, and nothing else: "work", whose frames
- * have 16 bytes with the return address in the upper half, and "start", which nobody called.
+ * have 16 bytes with the return address in the upper half, and "start", which nobody called. It has
+ * a build id and the name of a debug file; small_elf_strip() takes its symbols out.
  */
 
 #include <elf.h>
@@ -15,12 +16,15 @@
 
 #define SMALL_ELF_HEADER_AT 0x200 /* .eh_frame_hdr */
 #define SMALL_ELF_FRAMES_AT 0x240 /* .eh_frame */
+#define SMALL_ELF_LINK_AT 0x2c0
+#define SMALL_ELF_ID_AT 0x2e0
 #define SMALL_ELF_NAMES_AT 0x300
 #define SMALL_ELF_SYMBOLS_AT 0x380
 #define SMALL_ELF_SECTIONS_AT 0x400
 #define SMALL_ELF_WORK 0x1000
 #define SMALL_ELF_START 0x1400
 #define SMALL_ELF_BYTES 0x1500
+#define SMALL_ELF_ID "build-id"
 
 #if defined(__x86_64__)
 #define SMALL_ELF_MACHINE EM_X86_64
@@ -60,7 +64,8 @@ static inline size_t small_elf_function(char *elf, size_t at, uint32_t begin, ui
 }
 
 static inline void small_elf_make(char elf[static SMALL_ELF_BYTES]) {
-        static const char names[] = "\0work\0start\0.symtab\0.strtab\0.eh_frame\0.eh_frame_hdr";
+        static const char names[] = "\0work\0start\0.symtab\0.strtab\0.eh_frame\0.eh_frame_hdr"
+                                    "\0.gnu_debuglink\0.note.gnu.build-id";
         /* The address of the frame is the stack pointer and 16, and the caller's 8 below that. */
         static const unsigned char common[] = {
                 0,
@@ -95,7 +100,7 @@ static inline void small_elf_make(char elf[static SMALL_ELF_BYTES]) {
                 .e_phentsize = sizeof(Elf64_Phdr),
                 .e_phnum = 2,
                 .e_shentsize = sizeof(Elf64_Shdr),
-                .e_shnum = 5,
+                .e_shnum = 7,
                 .e_shstrndx = 2,
         };
         const Elf64_Phdr segments[] = {
@@ -153,6 +158,18 @@ static inline void small_elf_make(char elf[static SMALL_ELF_BYTES]) {
                   .sh_offset = SMALL_ELF_HEADER_AT,
                   .sh_size = 28,
                   .sh_addralign = 4 },
+                { .sh_name = 52,
+                  .sh_type = SHT_PROGBITS,
+                  .sh_offset = SMALL_ELF_LINK_AT,
+                  .sh_size = 12,
+                  .sh_addralign = 4 },
+                { .sh_name = 67,
+                  .sh_type = SHT_NOTE,
+                  .sh_flags = SHF_ALLOC,
+                  .sh_addr = SMALL_ELF_ID_AT,
+                  .sh_offset = SMALL_ELF_ID_AT,
+                  .sh_size = 24,
+                  .sh_addralign = 4 },
         };
         size_t work, start, end;
 
@@ -174,7 +191,14 @@ static inline void small_elf_make(char elf[static SMALL_ELF_BYTES]) {
         small_elf_word(elf, SMALL_ELF_HEADER_AT + 16, (uint32_t) work - SMALL_ELF_HEADER_AT);
         small_elf_word(elf, SMALL_ELF_HEADER_AT + 20, SMALL_ELF_START - SMALL_ELF_HEADER_AT);
         small_elf_word(elf, SMALL_ELF_HEADER_AT + 24, (uint32_t) start - SMALL_ELF_HEADER_AT);
+        memcpy(elf + SMALL_ELF_LINK_AT, "a.debug", 8);
+        memcpy(elf + SMALL_ELF_ID_AT, "\4\0\0\0\10\0\0\0\3\0\0\0GNU\0" SMALL_ELF_ID, 24);
         memcpy(elf + SMALL_ELF_NAMES_AT, names, sizeof(names));
         memcpy(elf + SMALL_ELF_SYMBOLS_AT, symbols, sizeof(symbols));
         memcpy(elf + SMALL_ELF_SECTIONS_AT, sections, sizeof(sections));
+}
+
+/* The section of symbols is none any more. */
+static inline void small_elf_strip(char *elf) {
+        small_elf_word(elf, SMALL_ELF_SECTIONS_AT + sizeof(Elf64_Shdr) + 4, SHT_PROGBITS);
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include "record/collector.h"
 #include "small-elf.h"
@@ -54,6 +55,21 @@ static int take_module(const char *path, int fd) {
         const RecordModule module = { .dev = 1, .inode = 2 };
 
         return take(RECORD_MESSAGE_MODULE, &module, sizeof(module), path, strlen(path), fd);
+}
+
+static int stripped_program(void) {
+        char elf[SMALL_ELF_BYTES];
+
+        small_elf_make(elf);
+        small_elf_strip(elf);
+        return memory_with(elf, sizeof(elf));
+}
+
+/* For the first module. */
+static int take_debug(int fd) {
+        const RecordDebug debug = {};
+
+        return take(RECORD_MESSAGE_DEBUG, &debug, sizeof(debug), NULL, 0, fd);
 }
 
 static int take_process(const Mapping *mappings, size_t n) {
@@ -244,6 +260,159 @@ START_TEST(files_that_cannot_be_read) {
 }
 END_TEST
 
+START_TEST(symbols_of_a_debug_file) {
+        const RecordSample sample = sample_of(sizeof(stack));
+        char other[SMALL_ELF_BYTES];
+
+        small_elf_make(other);
+        other[SMALL_ELF_ID_AT + 16]++;
+        ck_assert_int_eq(take_debug(program()), -EBADMSG);
+        ck_assert_int_eq(take_module("/usr/bin/program", stripped_program()), 0);
+        ck_assert_int_eq(take_process(&text, 1), 0);
+        ck_assert_int_eq(take_debug(-EBADF), -EBADMSG);
+        ck_assert_int_eq(take(RECORD_MESSAGE_DEBUG, "x", 1, NULL, 0, program()), -EBADMSG);
+        /* Of another build, without symbols either, and none of a program. */
+        ck_assert_int_eq(take_debug(memory_with(other, sizeof(other))), 0);
+        ck_assert_int_eq(take_debug(stripped_program()), 0);
+        ck_assert_int_eq(take_debug(memory_with("\177ELF", 4)), 0);
+        ck_assert_uint_eq(collector_modules(collector)->all[0]->symbols.n, 0);
+        ck_assert_int_eq(take_debug(program()), 0);
+        ck_assert_int_eq(take_debug(program()), 0);
+        ck_assert_uint_eq(collector_modules(collector)->all[0]->symbols.n, 2);
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_frames(), "start work work ");
+}
+END_TEST
+
+static const struct {
+        bool is_stripped, has_file;
+        DebugFileName name;
+} sought_rows[] = {
+        { false, true, {} },
+        { true, true, { .build_id = "6275696c642d6964", .link = "a.debug" } },
+        { true, false, {} },
+};
+
+/* The one answer to a module is what its debug file is called; nothing else has an answer. */
+START_TEST(debug_files_are_asked_for) {
+        const RecordModule module = { .dev = 1, .inode = 2 };
+        static uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
+        const RecordDebug debug = {};
+        int pair[2], fd = sought_rows[_i].is_stripped ? stripped_program() : program();
+        RecordMessage message;
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        ck_assert_int_eq(record_message_send(pair[0], RECORD_MESSAGE_MODULE, &module,
+                                             sizeof(module), "/a", 2,
+                                             sought_rows[_i].has_file ? fd : -1),
+                         0);
+        ck_assert_int_eq(record_message_send(pair[0], RECORD_MESSAGE_DEBUG, &debug, sizeof(debug),
+                                             NULL, 0, fd),
+                         0);
+        ck_assert_int_eq(record_message_send(pair[0], RECORD_MESSAGE_END, NULL, 0, NULL, 0, -1), 0);
+        ck_assert_int_eq(collector_run(collector, pair[1], space, &message), 0);
+        ck_assert_int_eq(message.kind, RECORD_MESSAGE_END);
+        (void) close(pair[1]);
+        ck_assert_int_eq(record_message_receive(pair[0], space, &message), 0);
+        ck_assert_int_eq(message.kind, RECORD_MESSAGE_SEEK);
+        ck_assert_uint_eq(message.n, sizeof(DebugFileName));
+        ck_assert_int_eq(memcmp(message.body, &sought_rows[_i].name, sizeof(DebugFileName)), 0);
+        ck_assert_int_eq(record_message_receive(pair[0], space, &message), -EPIPE);
+        (void) close(pair[0]);
+        (void) close(fd);
+}
+END_TEST
+
+/* A sample within memory of no file. */
+static const char *frames_at(uint64_t address, uint64_t seen_ns) {
+        RecordSample sample = sample_of(0);
+        static uint32_t tid;
+
+        sample.tid = ++tid; /* so that it is the last one */
+        sample.registers[SMALL_ELF_PC_AT] = address;
+        sample.seen_ns = seen_ns;
+        ck_assert_int_eq(take_sample(&sample, 0), 0);
+        return last_frames();
+}
+
+START_TEST(code_made_at_run_time) {
+        static const char lines[] = "555500000100 10 made\n555500000110 10 _ZN3jit4wo";
+        const Mapping memory = { BASE, BASE + 0x1000, 0, 0 };
+        RecordProcess process = { .tgid = TGID, .image = 1, .comm = "program" };
+        int map = memory_with(lines, sizeof(lines) - 1);
+
+        ck_assert_int_eq(take_module(MODULE_PATH_JIT, -EBADF), 0);
+        /* Nobody has told of the process. */
+        ck_assert_int_eq(take(RECORD_MESSAGE_JIT, &process, sizeof(process), NULL, 0, dup(map)), 0);
+        ck_assert_int_eq(take(RECORD_MESSAGE_PROCESS, &process, sizeof(process), &memory,
+                              sizeof(memory), -EBADF),
+                         0);
+        ck_assert_str_eq(frames_at(BASE + 0x104, 5), "[stack cut] [unknown] ");
+        ck_assert_int_eq(take(RECORD_MESSAGE_JIT, &process, sizeof(process) - 1, NULL, 0, dup(map)),
+                         -EBADMSG);
+        ck_assert_int_eq(take(RECORD_MESSAGE_JIT, &process, sizeof(process), NULL, 0, -EBADF),
+                         -EBADMSG);
+        ck_assert_int_eq(take(RECORD_MESSAGE_JIT, &process, sizeof(process), NULL, 0, dup(map)), 0);
+        ck_assert_str_eq(frames_at(BASE + 0x104, 5), "[stack cut] made ");
+        ck_assert_str_eq(frames_at(BASE + 0x114, 5), "[stack cut] [unknown] ");
+        /* More of it is read after a while. */
+        ck_assert_int_eq(pwrite(map, "rkEv\n", 5, sizeof(lines) - 1), 5);
+        ck_assert_str_eq(frames_at(BASE + 0x114, 6), "[stack cut] [unknown] ");
+        ck_assert_str_eq(frames_at(BASE + 0x114, 2000000000), "[stack cut] jit::work() ");
+        ck_assert_str_eq(frames_at(BASE + 0x104, 2000000000), "[stack cut] made ");
+        /* Another program does not have it. */
+        process.image = 2;
+        ck_assert_int_eq(take(RECORD_MESSAGE_PROCESS, &process, sizeof(process), &memory,
+                              sizeof(memory), -EBADF),
+                         0);
+        ck_assert_str_eq(frames_at(BASE + 0x104, 4000000000), "[stack cut] [unknown] ");
+        (void) close(map);
+}
+END_TEST
+
+/* The memory for such names is bounded, however many there are. */
+START_TEST(code_without_end) {
+        const Mapping memory = { BASE, BASE + 0x1000, 0, 0 };
+        const RecordProcess process = { .tgid = TGID, .comm = "program" };
+        int map = memory_with("", 0);
+        char line[1024];
+
+        memset(line, 'x', sizeof(line));
+        for (uint64_t i = 0; i < 30000; i++) {
+                line[snprintf(line, sizeof(line), "%llx 1", (unsigned long long) (BASE + i))] = ' ';
+                line[sizeof(line) - 1] = '\n';
+                ck_assert_int_eq(write(map, line, sizeof(line)), sizeof(line));
+        }
+        ck_assert_int_eq(take_module(MODULE_PATH_JIT, -EBADF), 0);
+        ck_assert_int_eq(take(RECORD_MESSAGE_PROCESS, &process, sizeof(process), &memory,
+                              sizeof(memory), -EBADF),
+                         0);
+        ck_assert_int_eq(take(RECORD_MESSAGE_JIT, &process, sizeof(process), NULL, 0, map), 0);
+        ck_assert_int_eq(strncmp(frames_at(BASE + 5, 5), "[stack cut] xxx", 15), 0);
+        ck_assert_str_eq(frames_at(BASE + 29000, 5), "[stack cut] [unknown] ");
+        ck_assert_str_eq(frames_at(BASE + 29000, 5000000000), "[stack cut] [unknown] ");
+}
+END_TEST
+
+START_TEST(code_of_the_kernel_in_each_process) {
+        const Mapping mapping = { BASE, BASE + 0x4000, 0, 0 };
+        const Symbol *symbol;
+        Module *module;
+
+        ck_assert_int_eq(take_module(MODULE_PATH_VDSO, -EBADF), 0);
+        ck_assert_int_eq(take_process(&mapping, 1), 0);
+        module = collector_modules(collector)->all[0];
+        ck_assert_ptr_nonnull(module->elf);
+        ck_assert_str_ne(module->build_id, "");
+        ck_assert_int_eq(module_find_symbol(module, 0, &symbol), 0);
+        ck_assert_ptr_null(symbol);
+        ck_assert_uint_gt(module->symbols.n, 0);
+        symbol = &module->symbols.all[0];
+        ck_assert_ptr_nonnull(strstr(frames_at(BASE + symbol->begin, 5),
+                                     symbol_table_text(&module->symbols, symbol->name)));
+}
+END_TEST
+
 START_TEST(modules_of_no_sense) {
         const RecordModule module = {};
 
@@ -330,6 +499,7 @@ END_TEST
 
 START_TEST(kinds_that_are_not_for_it) {
         ck_assert_int_eq(take(RECORD_MESSAGE_END, NULL, 0, NULL, 0, program()), -EBADMSG);
+        ck_assert_int_eq(take(RECORD_MESSAGE_SEEK, NULL, 0, NULL, 0, program()), -EBADMSG);
         ck_assert_int_eq(take(_RECORD_MESSAGE_MAX, NULL, 0, NULL, 0, program()), -EBADMSG);
 }
 END_TEST
@@ -366,6 +536,11 @@ int main(void) {
         tcase_add_test(tcase, a_sample_without_a_part_is_a_thread);
         tcase_add_test(tcase, the_kernel_has_names);
         tcase_add_test(tcase, files_that_cannot_be_read);
+        tcase_add_test(tcase, symbols_of_a_debug_file);
+        tcase_add_loop_test(tcase, debug_files_are_asked_for, 0, ELEMENTSOF(sought_rows));
+        tcase_add_test(tcase, code_made_at_run_time);
+        tcase_add_test(tcase, code_without_end);
+        tcase_add_test(tcase, code_of_the_kernel_in_each_process);
         tcase_add_test(tcase, modules_of_no_sense);
         tcase_add_loop_test(tcase, mappings_ascend_and_have_modules, 0, ELEMENTSOF(mapping_rows));
         tcase_add_test(tcase, processes_of_a_wrong_size);

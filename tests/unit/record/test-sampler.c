@@ -97,12 +97,8 @@ static int unwind(int socket) {
         RecordMessage message;
         int r = collector_new(&collector);
 
-        while (r == 0) {
-                r = record_message_receive(socket, space, &message);
-                if (r < 0 || message.kind == RECORD_MESSAGE_END)
-                        break;
-                r = collector_take(collector, &message);
-        }
+        if (r == 0)
+                r = collector_run(collector, socket, space, &message);
         if (r == 0) {
                 const StackTable *table = collector_table(collector);
 

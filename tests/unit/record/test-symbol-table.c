@@ -137,6 +137,36 @@ START_TEST(own_program) {
 }
 END_TEST
 
+void _also_named(void);
+void zz_named(void);
+__attribute__((used)) static void a_local_name(void) {
+        __asm__ volatile("nop");
+}
+void _also_named(void) __attribute__((alias("a_local_name")));
+void zz_named(void) __attribute__((alias("a_local_name")));
+
+/* What is exported without underscores, whatever was defined first. */
+START_TEST(several_names_of_one_function) {
+        Modules modules = {};
+        const Symbol *symbol;
+        size_t number;
+
+        (void) elf_version(EV_CURRENT);
+        ck_assert_int_eq(modules_add(&modules, 1, 2, SPAN_LITERAL("/some/path"),
+                                     open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &number),
+                         0);
+        ck_assert_int_eq(
+                module_find_symbol(modules.all[number],
+                                   (uint64_t) ((uintptr_t) zz_named - (uintptr_t) __ehdr_start),
+                                   &symbol),
+                0);
+        ck_assert_ptr_nonnull(symbol);
+        ck_assert_str_eq(symbol_table_text(&modules.all[number]->symbols, symbol->name),
+                         "zz_named");
+        modules_done(&modules);
+}
+END_TEST
+
 /* Neither a file that is none nor one that could not be opened has symbols. */
 START_TEST(no_program) {
         Modules modules = {};
@@ -166,6 +196,7 @@ int main(void) {
         tcase_add_test(tcase, code_made_at_run_time);
         tcase_add_test(tcase, code_that_is_replaced_later);
         tcase_add_test(tcase, own_program);
+        tcase_add_test(tcase, several_names_of_one_function);
         tcase_add_test(tcase, no_program);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

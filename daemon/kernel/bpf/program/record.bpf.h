@@ -236,12 +236,16 @@ static __always_inline void record_wake(struct task_struct *task, __u32 place, _
 /* samples */
 
 static __always_inline void describe(RecordSample *sample, struct task_struct *task) {
+        struct mm_struct *mm = task->mm;
+
         __builtin_memset(sample, 0, sizeof(*sample) - sizeof(sample->frames));
         sample->tid = task->pid;
         sample->tgid = task->tgid;
         sample->is_kernel_thread = is_thread_of_kernel(task);
         sample->start_boottime_ns = task->start_boottime;
         sample->image = task->group_leader->start_boottime + task->self_exec_id;
+        if (mm)
+                sample->start_stack = mm->start_stack;
         sample->seen_ns = bpf_ktime_get_ns();
         sample->place = _RECORD_PLACE_MAX;
         __builtin_memcpy(sample->comm, task->comm, sizeof(sample->comm));

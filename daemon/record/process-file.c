@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "record/process-file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "kernel/text/cursor.h"
+#include "kernel/text/text-file.h"
+
+#define DEBUG_DIRECTORY "/usr/lib/debug"
+#define DEBUG_SUFFIX ".debug"
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+
+int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping) {
+        char path[64];
+
+        (void) snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", tgid,
+                        (unsigned long long) mapping->start, (unsigned long long) mapping->end);
+        return open(path, OPEN_FLAGS);
+}
+
+/*
+ * Looks @path up, which is absolute, below @root. Through links it could lead out of there:
+ * absolute ones begin at our own root.
+ */
+static int find_below(int root, const char *path) {
+        int at = root;
+
+        do {
+                char name[NAME_MAX + 1];
+                size_t n = strcspn(++path, "/");
+                int next = -EBADF;
+
+                if (n < sizeof(name)) {
+                        memcpy(name, path, n);
+                        name[n] = '\0';
+                        next = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+                }
+                if (at != root)
+                        (void) fd_close(at);
+                at = next;
+                path += n;
+        } while (at >= 0 && *path == '/');
+        return at;
+}
+
+/* Takes over @found. */
+static int open_regular(int found, struct stat *ret) {
+        _cleanup_(fd_closep) int owned = found;
+        char path[32];
+
+        if (owned < 0 || fstat(owned, ret) < 0 || !S_ISREG(ret->st_mode))
+                return -EBADF;
+        (void) snprintf(path, sizeof(path), "/proc/self/fd/%d", owned);
+        return open(path, OPEN_FLAGS);
+}
+
+int process_file_open_root(uint32_t tgid) {
+        char path[32];
+
+        (void) snprintf(path, sizeof(path), "/proc/%u/root", tgid);
+        return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* debug files */
+
+/* What comes of foreign bytes must not lead anywhere else, nor to what is none of these files. */
+static bool is_plain(const DebugFileName *name) {
+        size_t n = strnlen(name->link, sizeof(name->link)), n_suffix = strlen(DEBUG_SUFFIX);
+
+        return n > n_suffix && n < sizeof(name->link) && !strchr(name->link, '/') &&
+               strcmp(name->link + n - n_suffix, DEBUG_SUFFIX) == 0;
+}
+
+static bool is_build_id(const DebugFileName *name) {
+        size_t n = strnlen(name->build_id, sizeof(name->build_id));
+
+        return n > 2 && n < sizeof(name->build_id) &&
+               strspn(name->build_id, "0123456789abcdef") == n;
+}
+
+/* One that not everybody may read could be a secret by another name. */
+static void add_debug(int found, int ret[static DEBUG_FILES_MAX], size_t *n) {
+        struct stat status;
+        int fd = open_regular(found, &status);
+
+        if (fd >= 0 && status.st_mode & S_IROTH)
+                ret[(*n)++] = fd;
+        else
+                (void) fd_close(fd);
+}
+
+/* The directory @path of one that has changed its root begins with that where we see it. */
+static const char *path_below(int root, const char *path) {
+        char link[32], prefix[PROCESS_MAP_PATH_BYTES];
+        ssize_t n;
+
+        (void) snprintf(link, sizeof(link), "/proc/self/fd/%d", root);
+        n = readlink(link, prefix, sizeof(prefix));
+        return n > 1 && strncmp(path, prefix, (size_t) n) == 0 &&
+                               (path[n] == '/' || path[n] == '\0')
+                       ? path + n
+                       : path;
+}
+
+size_t process_file_open_debug(int root, const ProcessMapping *mapping, const DebugFileName *name,
+                               int ret[static DEBUG_FILES_MAX]) {
+        static const struct {
+                const char *before, *after; /* the directory of the file */
+        } places[] = { { "", "/" }, { "", "/.debug/" }, { DEBUG_DIRECTORY, "/" } };
+        _cleanup_(fd_closep) int own = -EBADF;
+        char of_id[sizeof(DEBUG_DIRECTORY) + 32 + sizeof(name->build_id)];
+        char path[PROCESS_MAP_PATH_BYTES], candidate[2 * PATH_MAX];
+        size_t n = 0;
+        bool is_found;
+
+        if (!is_build_id(name))
+                return 0;
+        (void) snprintf(of_id, sizeof(of_id), DEBUG_DIRECTORY "/.build-id/%.2s/%s" DEBUG_SUFFIX,
+                        name->build_id, name->build_id + 2);
+        if (root >= 0)
+                add_debug(find_below(root, of_id), ret, &n);
+        is_found = n > 0;
+        if (root >= 0 && is_plain(name) && process_map_path(mapping, path)) {
+                const char *below;
+
+                *strrchr(path, '/') = '\0';
+                below = path_below(root, path);
+                for (size_t i = 0; i < ELEMENTSOF(places); i++) {
+                        (void) snprintf(candidate, sizeof(candidate), "%s%s%s%s", places[i].before,
+                                        below, places[i].after, name->link);
+                        add_debug(find_below(root, candidate), ret, &n);
+                }
+        }
+        if (!is_found)
+                own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        /* There links are those of the administrator. */
+        if (own >= 0)
+                add_debug(openat(own, of_id + 1, O_PATH | O_CLOEXEC), ret, &n);
+        return n;
+}
+
+/* processes */
+
+bool process_file_is_of_image(uint32_t tgid, uint64_t start_stack) {
+        char path[32], text[1024];
+        const char *name_end;
+        uint64_t value;
+        Cursor words;
+        Span word;
+        size_t n;
+
+        (void) snprintf(path, sizeof(path), "/proc/%u/stat", tgid);
+        if (text_file_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
+                return false;
+        name_end = memrchr(text, ')', n);
+        if (!name_end)
+                return false;
+        words = (Span){ name_end + 1, n - (size_t) (name_end + 1 - text) };
+        /* The third field is the first one here, startstack is number 28 (proc_pid_stat(5)). */
+        for (unsigned field = 3; field <= 28; field++)
+                if (!cursor_word(&words, &word))
+                        return false;
+        return number_parse_u64(word, &value) && value == start_stack;
+}
+
+/* maps of compilers */
+
+/* The effective user of a process, and its number in its own namespace. */
+static bool read_status(uint32_t tgid, uint32_t *ret_uid, uint32_t *ret_number) {
+        char path[32], text[4096];
+        bool has_uid = false, has_number = false;
+        Span key, value, word;
+        Cursor lines;
+        size_t n;
+
+        (void) snprintf(path, sizeof(path), "/proc/%u/status", tgid);
+        if (text_file_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
+                return false;
+        lines = (Span){ text, n };
+        while (cursor_colon_pair(&lines, &key, &value)) {
+                Cursor words = value;
+
+                if (span_is(key, "Uid"))
+                        has_uid = cursor_word(&words, &word) && cursor_word(&words, &word) &&
+                                  number_parse_u32(word, ret_uid);
+                else if (span_is(key, "NSpid"))
+                        while (cursor_word(&words, &word))
+                                has_number = number_parse_u32(word, ret_number);
+        }
+        return has_uid && has_number;
+}
+
+int process_file_open_jit_map(int root, uint32_t tgid) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        uint32_t uid, number;
+        struct stat status;
+        char path[32];
+
+        if (root < 0 || !read_status(tgid, &uid, &number))
+                return -EBADF;
+        (void) snprintf(path, sizeof(path), "/tmp/perf-%u.map", number);
+        fd = open_regular(find_below(root, path), &status);
+        return fd >= 0 && status.st_uid == uid ? TAKE_FD(fd) : -EBADF;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ProcessFile
+ *
+ * Opens what tells the names of a process's functions, as that process sees its files. Paths are
+ * those of strangers, and are looked up with the privileges of the job that records: what is there
+ * is opened only once it is known to be a regular file, so that no device and no pipe is, and
+ * nothing is read here.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/macro.h"
+#include "kernel/procfs/process-map.h"
+#include "record/module.h"
+
+/* The very file that is mapped, also where it was deleted or replaced; negative: it cannot be. */
+int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping);
+
+/* The root directory of the process, only to look below it; negative: it has ended. */
+int process_file_open_root(uint32_t tgid);
+
+/*
+ * Files that may have the symbols which were taken out of the file at @mapping: by its build id,
+ * and by the name in it, beside it, in .debug/ there and below /usr/lib/debug; through the @root of
+ * the process without links, and the one by build id else through our own, where packages for the
+ * whole host are. @name is not trusted: each file is called .debug, and everybody may read it. The
+ * caller closes them. Returns how many.
+ */
+size_t process_file_open_debug(int root, const ProcessMapping *mapping, const DebugFileName *name,
+                               int ret[static DEBUG_FILES_MAX]);
+
+/*
+ * Whether the process still executes what it did when its stack began at @start_stack: another
+ * program has another one. False for one that has ended.
+ */
+bool process_file_is_of_image(uint32_t tgid, uint64_t start_stack);
+
+/*
+ * The map that a compiler at run time writes for perf(1): /tmp/perf-PID.map, with the number that
+ * the process has in its own namespace. It has to be of the user that the process runs as, as
+ * anybody may write to /tmp. Negative: there is none.
+ */
+int process_file_open_jit_map(int root, uint32_t tgid);

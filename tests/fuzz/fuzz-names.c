@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * What tells the names of functions: 'n' is the name of a symbol, 'm' a map of code that was made
+ * at run time, 'd' a small program that the rest changes. A name that can be read is a text within
+ * its bounds and the same the second time. Functions of a map are those of its lines, and read in
+ * parts the same. What a program says of its debug file is text that ends, and one of another
+ * build gives it no names.
+ *
+ * Aims at: daemon/record/readable-name.c, daemon/record/symbol-table.c, daemon/record/module.c
+ */
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "record/module.h"
+#include "record/readable-name.h"
+#include "small-elf.h"
+
+static void check_name(Span text) {
+        char name[MANGLED_NAME_BYTES + 1] = "", once[READABLE_NAME_BYTES],
+                                       again[READABLE_NAME_BYTES];
+
+        if (text.n > 0)
+                memcpy(name, text.bytes, MIN_OF(text.n, sizeof(name) - 1));
+        /* What takes too long is given up, and that may be true of one of two times. */
+        if (!readable_name(name, once))
+                return;
+        fuzz_expect(memchr(once, '\0', sizeof(once)) != NULL, "a name ends");
+        fuzz_expect(!readable_name(name, again) || strcmp(once, again) == 0,
+                    "a name is read as before");
+}
+
+/* maps */
+
+static void finish(SymbolTable *table) {
+        symbol_table_sort(table);
+        symbol_table_drop_replaced(table);
+}
+
+static void check_map(Span text) {
+        _cleanup_(freep) char *copy = fuzz_copy(text);
+        _cleanup_(symbol_table_done) SymbolTable whole = {}, parts = {};
+        const char *end;
+        size_t n_first;
+
+        /* It ends with a line. */
+        end = text.n > 0 ? memrchr(copy, '\n', text.n) : NULL;
+        text = (Span){ copy, end ? (size_t) (end - copy) + 1 : 0 };
+        if (text.n == 0)
+                return;
+        end = memchr(copy + text.n / 2, '\n', text.n - text.n / 2);
+        n_first = (size_t) (end - copy) + 1;
+        fuzz_expect(symbol_table_add_jit(&whole, text) == 0, "memory");
+        finish(&whole);
+        fuzz_expect(symbol_table_add_jit(&parts, (Span){ copy, n_first }) == 0, "memory");
+        finish(&parts);
+        fuzz_expect(symbol_table_add_jit(&parts, (Span){ copy + n_first, text.n - n_first }) == 0,
+                    "memory");
+        finish(&parts);
+        fuzz_expect(whole.n == parts.n, "there is the same in parts");
+        for (size_t i = 0; i < whole.n; i++) {
+                const Symbol *symbol = &whole.all[i];
+                Span name, other;
+
+                fuzz_expect(symbol->size > 0 && symbol->begin + symbol->size > symbol->begin,
+                            "a function has a place");
+                fuzz_expect(i == 0 || symbol[-1].begin < symbol->begin, "they ascend");
+                fuzz_expect(symbol_table_find(&whole, symbol->begin) == symbol,
+                            "what is there is found");
+                fuzz_expect(symbol_table_name(&parts, &parts.all[i], &other) == 0 &&
+                                    symbol_table_name(&whole, symbol, &name) == 0,
+                            "memory");
+                fuzz_expect(name.n > 0 && span_equal(name, other) &&
+                                    parts.all[i].begin == symbol->begin &&
+                                    parts.all[i].size == symbol->size,
+                            "a function is the same in parts");
+        }
+}
+
+/* debug files */
+
+static int file_with(const char *bytes, size_t n) {
+        int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+        fuzz_expect(fd >= 0 && write(fd, bytes, n) == (ssize_t) n, "there is memory for a file");
+        return fd;
+}
+
+static void check_program(FuzzInput input) {
+        char elf[SMALL_ELF_BYTES], changed[SMALL_ELF_BYTES];
+        _cleanup_(modules_done) Modules modules = {};
+        const Symbol *symbol;
+        DebugFileName name;
+        Module *module;
+        size_t number;
+
+        small_elf_make(elf);
+        memcpy(changed, elf, sizeof(changed));
+        if (fuzz_take_u8(&input) & 1)
+                small_elf_strip(changed);
+        while (input.n > 0) {
+                uint16_t at = fuzz_take_u16(&input) % sizeof(changed);
+
+                changed[at] = (char) fuzz_take_u8(&input);
+        }
+        (void) elf_version(EV_CURRENT);
+        fuzz_expect(modules_add(&modules, 1, 2, SPAN_LITERAL("/program"),
+                                file_with(changed, sizeof(changed)), &number) == 0,
+                    "memory");
+        module = modules.all[number];
+        module_name_debug_file(module, &name);
+        fuzz_expect(memchr(name.build_id, '\0', sizeof(name.build_id)) &&
+                            memchr(name.link, '\0', sizeof(name.link)),
+                    "names of a debug file end");
+        fuzz_expect(strcmp(name.build_id, module->build_id) == 0 || name.build_id[0] == '\0',
+                    "it is looked for by the build id");
+        fuzz_expect(module_take_debug_file(module, file_with(elf, sizeof(elf))) == 0, "memory");
+        fuzz_expect(module->has_symbols == (strcmp(module->build_id, "6275696c642d6964") == 0),
+                    "a debug file is one of the same build");
+        fuzz_expect(module_find_symbol(module, SMALL_ELF_WORK, &symbol) == 0, "memory");
+        fuzz_expect(!symbol || module->has_symbols, "symbols are read once");
+        /* The other way round. */
+        modules_done(&modules);
+        fuzz_expect(modules_add(&modules, 1, 2, SPAN_LITERAL("/program"),
+                                file_with(elf, sizeof(elf)), &number) == 0 &&
+                            module_take_debug_file(modules.all[number],
+                                                   file_with(changed, sizeof(changed))) == 0,
+                    "memory");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        FuzzInput input = fuzz_input(data, size);
+
+        switch (fuzz_take_u8(&input)) {
+        case 'n':
+                check_name(fuzz_take_rest(&input));
+                break;
+        case 'm':
+                check_map(fuzz_take_rest(&input));
+                break;
+        default:
+                check_program(input);
+                break;
+        }
+        return 0;
+}

@@ -79,7 +79,8 @@ typedef struct AnsweredCommand {
 typedef struct StackAsked {
         MemoryLife life;
         uint64_t sp;
-        uint64_t n_switches; /* of the thread, both kinds: with another number it is another stack */
+        uint64_t
+                n_switches; /* of the thread, both kinds: with another number it is another stack */
 } StackAsked;
 
 #define MEMORY_STACK_BYTES RECORD_MAX_STACK_BYTES

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Puts the files of the page together as C strings: what stands before the data, and what stands behind.
 
-usage: embed.py NAME PAGE.html STYLE.css SCRIPT.js... OUTPUT.c
+usage: embed.py NAME PAGE.html STYLE.css... SCRIPT.js... OUTPUT.c
 
 The page names the hashes of its own style and script as all that a browser may apply and run, so that
 nothing among the data could be either, whatever a thread calls itself.
@@ -29,11 +29,11 @@ def literal(text):
     return "\n".join(lines) or '""'
 
 
-def main(name, page, style, *scripts_and_output):
-    *scripts, output = map(pathlib.Path, scripts_and_output)
-    page, style = (pathlib.Path(path).read_text(encoding="utf-8") for path in (page, style))
-    script = "\n" + "\n".join(path.read_text(encoding="utf-8") for path in scripts)
-    style = "\n" + style
+def main(name, *paths):
+    page, *parts, output = map(pathlib.Path, paths)
+    page = page.read_text(encoding="utf-8")
+    style, script = ("\n" + "\n".join(path.read_text(encoding="utf-8") for path in parts if path.suffix == suffix)
+                     for suffix in (".css", ".js"))
     for text, ends in ((style, "</style"), (script, "</script"), (script, "<!--")):
         if ends in text.lower():
             sys.exit(f"embed.py: {ends} would end the element it stands in")

@@ -75,6 +75,13 @@ static int read_all(Work *work, Stacks *stacks) {
         if (r == 0 && !is_interval)
                 return work_refuse_parameter(work, "recording",
                                              "it is a snapshot, which has no stacks");
+        if (r == 0 && (!stacks->end.head.has_user_hz || stacks->end.head.user_hz == 0)) {
+                SnapshotFault fault = {};
+
+                /* Its threads are those of the samples by when they began. */
+                fault_set(&fault, 0, "its head does not say how long a tick is (userHz)");
+                return work_refuse_fault(work, subject_name(&stacks->end), &fault);
+        }
         if (r == 0)
                 r = read_recording(work, stacks);
         if (r == 0)
@@ -82,9 +89,7 @@ static int read_all(Work *work, Stacks *stacks) {
         if (r == 0)
                 r = work_pass_subject(work, &stacks->end, &end, stacks);
         if (r == 0)
-                r = stack_view_divide(&stacks->view, &stacks->recording,
-                                      stacks->end.head.has_user_hz ? stacks->end.head.user_hz
-                                                                   : 100);
+                r = stack_view_divide(&stacks->view, &stacks->recording, stacks->end.head.user_hz);
         return r;
 }
 

@@ -37,6 +37,7 @@ typedef struct FixtureSnapshot {
         uint64_t blkio_total_ns, blkio_max_ns; /* of the first thread; 0: no thread has them */
         unsigned n_exited;                     /* 0: no ledger */
         unsigned uid;                          /* the owner */
+        uint32_t user_hz;                      /* 0: not recorded */
 } FixtureSnapshot;
 
 #define FIXTURE_HOST                                                                             \
@@ -165,6 +166,8 @@ static inline Head fixture_head(const FixtureSnapshot *snapshot) {
                 .start_boottime_ns = snapshot->boottime_ns,
                 .has_end_boottime = snapshot->end_boottime_ns > 0,
                 .end_boottime_ns = snapshot->end_boottime_ns,
+                .has_user_hz = snapshot->user_hz > 0,
+                .user_hz = snapshot->user_hz,
                 .has_threads = true,
                 .threads = snapshot->n_threads,
                 .has_processes = true,

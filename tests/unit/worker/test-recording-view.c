@@ -31,6 +31,8 @@
         "\"short_ns\",\"short_count\",\"short_variance_us2\",\"max_ns\"],"                     \
         "\"rows\":[[0,\"running\"," stack "," long_ns ",1,0,0,0,7]]}}"
 
+static uint32_t user_hz = 100; /* of the fixtures */
+
 static const char *text_at(json_object *object) {
         return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
 }
@@ -45,6 +47,7 @@ static json_object *reply_with(const Conversation *answer, const char *key) {
 static int end_of_recording(uint64_t seconds, uint64_t run_time_ns) {
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
 
+        snapshot.user_hz = user_hz;
         snapshot.boottime_ns = seconds * NSEC_PER_SEC;
         snapshot.run_time_ns = run_time_ns;
         return fixture_snapshot(&snapshot);
@@ -196,9 +199,17 @@ START_TEST(stacks_that_are_not_there) {
         const int snapshot = end_of_recording(5, 1), other = recording_from(5, "{\"threads\":[]}");
         const int wrong = recording_from(5, RECORDED("7", "1"));
         Conversation answer;
+        int timeless;
+
+        user_hz = 0;
+        timeless = recording_from(5, RECORDED("7", "0"));
+        user_hz = 100;
 
         ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &snapshot, 1, WORKER_FREE, &answer);
         expect_refused(&answer, "it is a snapshot, which has no stacks");
+        conversation_done(&answer);
+        ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &timeless, 1, WORKER_FREE, &answer);
+        expect_refused(&answer, "its head does not say how long a tick is (userHz)");
         conversation_done(&answer);
         ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &other, 1, WORKER_FREE, &answer);
         ck_assert_ptr_nonnull(answer.error);

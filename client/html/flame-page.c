@@ -2,6 +2,7 @@
 #include "html/flame-page.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "config.h"
 #include "html/html-data.h"
@@ -31,15 +32,27 @@ static void write_names(HtmlPage *page, const char *kind, const NameSet *names) 
         }
 }
 
+static void write_amount(JsonOut *json, const StackAmount *amount) {
+        double error_ns = amount->is_there && !amount->is_exact ? sqrt(amount->variance) : 0;
+
+        json_out_u64(json, amount->ns);
+        json_out_u64(json, amount->n_samples);
+        /* What is not exact has an error, be it less than a nanosecond. */
+        json_out_u64(json, !amount->is_there || amount->is_exact ? 0
+                           : error_ns < 1                        ? 1
+                           : error_ns < 0x1p63                   ? (uint64_t) llround(error_ns)
+                                                                 : UINT64_MAX);
+}
+
 static void write_stacks(HtmlPage *page, const StackStore *store) {
-        const StackRow *before = NULL;
+        const StoredStack *before = NULL;
         JsonOut *json = &page->json;
 
         for (size_t i = 0; i < store->n && json->error == 0;) {
                 html_page_open_item(page, "stacks");
                 json_out_array(json);
                 for (size_t n = 0; n < STACKS_PER_PIECE && i < store->n; n++, i++) {
-                        const StackRow *row = &store->rows[i];
+                        const StoredStack *row = &store->rows[i];
                         const uint32_t *frames = stack_store_frames(store, row);
                         size_t shared = 0;
 
@@ -49,9 +62,9 @@ static void write_stacks(HtmlPage *page, const StackStore *store) {
                         json_out_u64(json, row->process);
                         json_out_u64(json, row->thread);
                         json_out_u64(json, row->place);
-                        json_out_u64(json, row->ns);
-                        json_out_u64(json, row->n_samples);
-                        json_out_u64(json, row->is_exact ? 0 : MAX_OF(row->error_ns, UINT64_C(1)));
+                        write_amount(json, &row->of[0]);
+                        if (stack_store_is_pair(store))
+                                write_amount(json, &row->of[1]);
                         json_out_u64(json, shared);
                         json_out_u64(json, row->n_frames - shared);
                         for (size_t k = shared; k < row->n_frames; k++)
@@ -63,16 +76,25 @@ static void write_stacks(HtmlPage *page, const StackStore *store) {
         }
 }
 
-int flame_page_write(FILE *out, StackStore *store, json_object *first) {
+static void write_members(JsonOut *json, json_object *first) {
         static const char *const members[] = { "snapshot", "elapsedNs", "recording", "places" };
+
+        for (size_t i = 0; i < ELEMENTSOF(members); i++) {
+                json_out_key(json, members[i]);
+                html_data_write_value(json, cell_member(first, members[i]));
+        }
+}
+
+int flame_page_write(FILE *out, StackStore *store, json_object *const firsts[static 2]) {
         _cleanup_(buffer_done) Buffer scope = {};
+        bool is_pair = stack_store_is_pair(store);
         HtmlPage page = { .out = out };
         JsonOut *json = &page.json;
         const char *text = "";
         int r = stack_store_sort(store);
 
         if (r == 0)
-                r = stack_append_scope(&scope, cell_member(first, "recording"));
+                r = stack_append_scope(&scope, cell_member(firsts[is_pair], "recording"));
         if (r == 0)
                 r = buffer_terminate(&scope, &text);
         if (r != 0)
@@ -83,9 +105,12 @@ int flame_page_write(FILE *out, StackStore *store, json_object *first) {
         html_page_open_info(&page);
         json_out_key(json, "version");
         json_out_text(json, CTPROF_VERSION);
-        for (size_t i = 0; i < ELEMENTSOF(members); i++) {
-                json_out_key(json, members[i]);
-                html_data_write_value(json, cell_member(first, members[i]));
+        write_members(json, firsts[is_pair]);
+        if (is_pair) {
+                json_out_key(json, "before");
+                json_out_object(json);
+                write_members(json, firsts[0]);
+                json_out_end(json);
         }
         if (text[0] != '\0') {
                 json_out_key(json, "scope");
@@ -93,6 +118,12 @@ int flame_page_write(FILE *out, StackStore *store, json_object *first) {
         }
         json_out_member_u64(json, "stacks", store->n);
         json_out_member_u64(json, "frames", store->n_frames);
+        json_out_key(json, "rests");
+        json_out_array(json);
+        for (size_t i = 0; i < store->places.n; i++)
+                if (stack_place_is_rest(name_set_get(&store->places, i)))
+                        json_out_u64(json, i);
+        json_out_end(json);
         html_page_close_info(&page);
         write_names(&page, "places", &store->places);
         write_names(&page, "names", &store->names);

@@ -5,15 +5,18 @@
  * FlamePage
  *
  * One file that a browser shows without loading anything else: the stacks of a recording as a flame
- * graph of all time. Its data are items of a page (html-page.h), which flame.js reads:
+ * graph of all time, or those of two with what changed. Its data are items of a page (html-page.h), which flame.js reads:
  *
- *     info       {version, snapshot, elapsedNs, recording, places, stacks, frames}
+ *     info       {version, snapshot, elapsedNs, recording, places, stacks, frames, rests}; the last are
+ *                numbers of places in which threads have nothing to do. Of two recordings these are
+ *                of the later, and "before" has the first four of the earlier
  *     places     [NAME...]: where threads were
  *     names      [NAME...]: of processes and threads
  *     functions  [NAME...]
  *     stacks     [NUMBER...]: for each stack the numbers of its process, thread and place; its
- *                nanoseconds and samples; the standard error, or 0; how many functions, from the
- *                outermost on, are those of the stack before; how many more it has; and these
+ *                nanoseconds and samples; the standard error, or 0; these three of the later
+ *                recording, if there are two; how many functions, from the outermost on, are those
+ *                of the stack before; how many more it has; and these
  *     end        {}
  */
 
@@ -26,5 +29,6 @@
 extern const char flame_page_head[];
 extern const char flame_page_tail[];
 
-/* Writes the whole page; sorts the store. @first: the first reply. 0 or -errno. */
-_must_check_ int flame_page_write(FILE *out, StackStore *store, json_object *first);
+/* Writes the whole page; sorts the store. @firsts: the first reply about each. 0 or -errno. */
+_must_check_ int flame_page_write(FILE *out, StackStore *store,
+                                  json_object *const firsts[static 2]);

@@ -149,13 +149,26 @@ void json_out_u64(JsonOut *out, uint64_t value) {
         put_scratch(out, buffer_append_u64(&out->scratch, value));
 }
 
-void json_out_text(JsonOut *out, const char *text) {
+void json_out_double(JsonOut *out, double value) {
         JsonWriter writer;
 
         begin_element(out);
         json_writer_init(&writer, &out->scratch);
-        json_write_text(&writer, text);
+        json_write_double(&writer, value);
         put_scratch(out, json_writer_finish(&writer));
+}
+
+void json_out_span(JsonOut *out, Span text) {
+        JsonWriter writer;
+
+        begin_element(out);
+        json_writer_init(&writer, &out->scratch);
+        json_write_span(&writer, text);
+        put_scratch(out, json_writer_finish(&writer));
+}
+
+void json_out_text(JsonOut *out, const char *text) {
+        json_out_span(out, span_of(text));
 }
 
 void json_out_raw(JsonOut *out, Span json) {

@@ -49,8 +49,10 @@ void json_out_key(JsonOut *out, const char *key);
 /* NULL is written as null. */
 void json_out_value(JsonOut *out, json_object *value);
 void json_out_u64(JsonOut *out, uint64_t value);
+void json_out_double(JsonOut *out, double value);
 /* Valid UTF-8. */
 void json_out_text(JsonOut *out, const char *text);
+void json_out_span(JsonOut *out, Span text);
 /* @json is one complete, valid JSON value, and is copied unchanged. */
 void json_out_raw(JsonOut *out, Span json);
 /* Arbitrary bytes, escaped as names are. */
@@ -59,6 +61,14 @@ void json_out_name(JsonOut *out, Span bytes);
 static inline void json_out_member(JsonOut *out, const char *key, json_object *value) {
         json_out_key(out, key);
         json_out_value(out, value);
+}
+static inline void json_out_member_span(JsonOut *out, const char *key, Span text) {
+        json_out_key(out, key);
+        json_out_span(out, text);
+}
+static inline void json_out_member_double(JsonOut *out, const char *key, double value) {
+        json_out_key(out, key);
+        json_out_double(out, value);
 }
 static inline void json_out_member_u64(JsonOut *out, const char *key, uint64_t value) {
         json_out_key(out, key);

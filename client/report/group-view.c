@@ -6,6 +6,7 @@
 
 #include "render/cell.h"
 #include "session/complain.h"
+#include "session/snapshot-call.h"
 #include "report/group/one-sided.h"
 #include "view/view-part.h"
 
@@ -205,6 +206,7 @@ GroupView *group_view_free(GroupView *view) {
         if (view->sink && view->sink->type->done)
                 view->sink->type->done(view->sink);
         free(view->sink);
+        (void) json_object_put(view->last);
         free(view);
         return NULL;
 }
@@ -259,6 +261,7 @@ static int begin(GroupView *view, json_object *reply) {
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
         char quoted_before[QUOTE_BYTES], quoted_after[QUOTE_BYTES];
         Span name = cell_string(cell_member(reply, "kind"));
+        const ReportSetting *setting;
         int r = 0;
 
         view->begun = true;
@@ -266,9 +269,14 @@ static int begin(GroupView *view, json_object *reply) {
         for (unsigned kind = 0; kind < _REPORT_KIND_MAX; kind++)
                 if (span_is(name, report_settings[kind].name))
                         view->form.kind = (ReportKind) kind;
-        view->is_recording = view->asked == REPORT_SNAPSHOT && view->form.kind == REPORT_INTERVAL;
-        /* The page of a recording is another one, of which the caller takes care. */
-        if (view->is_recording && forms[view->format].is_page)
+        setting = &report_settings[view->form.kind];
+        if (view->asked == REPORT_SNAPSHOT)
+                view->is_recording[0] = view->form.kind == REPORT_INTERVAL;
+        for (size_t i = 0; view->form.kind == REPORT_INTERVALS && i < setting->n_columns; i++)
+                view->is_recording[i] = head_is_of_recording(
+                        cell_member(cell_member(reply, setting->sides[i]), "before"));
+        /* The page of recordings is another one, of which the caller takes care. */
+        if (group_view_has_stacks(view) && forms[view->format].is_page)
                 return STATUS_DONE_OTHERWISE;
         if (view->form.kind == REPORT_INTERVAL)
                 r = take_interval_columns(list, &view->form.columns);
@@ -284,6 +292,9 @@ static int begin(GroupView *view, json_object *reply) {
                         quote_json(cell_member(cell_member(reply, "before"), "name"),
                                    quoted_before),
                         quote_json(cell_member(cell_member(reply, "after"), "name"), quoted_after));
+        view->form.waits_for_stacks = view->form.kind == REPORT_INTERVAL &&
+                                      group_view_has_stacks(view) && view->form.overview &&
+                                      !view->form.rows;
         return view->sink->type->begin(view->sink, reply);
 }
 
@@ -320,7 +331,15 @@ int group_view_on_reply(void *userdata, Connection *connection, json_object *par
                     : stage == STAGE_SECTIONS ? type->sections(view->sink, part)
                                               : type->groups(view->sink, (GroupList) list, part);
         }
-        if (r == 0 && last && type->end)
+        if (r == 0 && last && view->form.waits_for_stacks)
+                view->last = json_object_get(parameters);
+        else if (r == 0 && last && type->end)
                 r = type->end(view->sink, parameters);
+        return r < 0 ? complain_errno(r, "write the result to stdout") : r;
+}
+
+int group_view_end(GroupView *view) {
+        int r = view->sink->type->end(view->sink, view->last);
+
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;
 }

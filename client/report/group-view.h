@@ -22,10 +22,11 @@ typedef struct GroupView {
         ReportKind asked; /* what the verb is about; the reply says what became of it */
         GroupSink *sink;  /* owned; NULL: not yet made */
         unsigned stage;
-        bool wants_spread; /* a column shows how sums are spread over threads */
-        bool begun;        /* the first reply was passed on */
-        bool above;        /* after the last reply: some rows moved by more than the threshold */
-        bool is_recording; /* a snapshot was asked for, and it is the interval of a recording */
+        bool wants_spread;    /* a column shows how sums are spread over threads */
+        bool begun;           /* the first reply was passed on */
+        bool above;           /* after the last reply: some rows moved by more than the threshold */
+        json_object *last;    /* owned: the last reply, with which the view waits for its stacks */
+        bool is_recording[2]; /* the interval is one; of two intervals each */
 } GroupView;
 
 /* Functions that return int return 0, or an exit status after a message to the user. */
@@ -42,5 +43,18 @@ int group_view_refuse_side_columns(const Options *options);
 
 /* Writes the parameters "view" and, for sets, "alpha"; @writer is in an object. */
 void group_view_write_parameters(const GroupView *view, JsonWriter *writer);
+/* All that the view is about are recordings: there are stacks of it. */
+static inline bool group_view_has_stacks(const GroupView *view) {
+        return view->is_recording[0] &&
+               (view->is_recording[1] || view->form.kind == REPORT_INTERVAL);
+}
+/*
+ * The first screen of a recording is printed by group_view_end(), after all replies have come:
+ * the caller sets form.stacks first. 0 or an exit status.
+ */
+static inline bool group_view_waits(const GroupView *view) {
+        return view->last;
+}
+int group_view_end(GroupView *view);
 /* This is a SessionOnReply; @userdata is the GroupView. */
 int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters, bool last);

@@ -17,15 +17,18 @@
 #include "report/overview/overview.h"
 #include "report/section/section-row.h"
 #include "report/section/section-tables.h"
+#include "stack/stack-text.h"
 
 /* Lines of a first screen that are no groups: blank ones, headers, hints, and the next prompt. */
 #define OTHER_LINES 5
 #define SCREEN_LINES 24 /* at least, whatever the terminal says */
+#define MAX_WAITS 3     /* lines of what processes of a recording wait for */
 #define MIN_GROUPS 8    /* for which lines above them are cut */
 
 typedef struct SinkText {
         GroupSink sink;
-        bool fits;              /* the view is one screen: all rows are waited for */
+        bool is_kept;           /* the view is printed at its end: all rows are waited for */
+        bool fits;              /* it is cut to one screen */
         size_t n_head_lines;    /* above the tables */
         json_object *first;     /* the first reply; owned, as the next two */
         json_object *command;   /* a row of the overview; NULL: none */
@@ -64,6 +67,7 @@ static bool wants_groups(const View *view) {
  */
 static int format_head(SinkText *text, size_t max_lines, char **ret_text, size_t *ret_n) {
         const GroupForm *form = text->sink.form;
+        bool verbose = options_have(form->session->options, OPTION_VERBOSE);
         _cleanup_(freep) char *head = NULL;
         size_t n;
         FILE *out = open_memstream(&head, &n);
@@ -77,8 +81,14 @@ static int format_head(SinkText *text, size_t max_lines, char **ret_text, size_t
                 return -ENOMEM;
         r = form->lead ? form->lead(form->lead_userdata, out, NULL) : 0;
         if (r == 0)
-                r = overview_print(&lines, form->kind, text->first,
-                                   options_have(form->session->options, OPTION_VERBOSE));
+                r = overview_print(&lines, form->kind, text->first, verbose);
+        if (r == 0 && form->stacks) {
+                Lines short_lines = lines;
+
+                short_lines.max_lines = verbose ? 0 : 1;
+                r = stack_text_print_waits(&short_lines, form->stacks,
+                                           verbose ? SIZE_MAX : MAX_WAITS);
+        }
         if (fclose(out) != 0)
                 return -ENOMEM;
         if (r != 0)
@@ -124,6 +134,7 @@ static int begin(GroupSink *sink, json_object *reply) {
         int r;
 
         text->fits = form->overview && !form->rows && terminal->out && !has_limit;
+        text->is_kept = text->fits || form->waits_for_stacks;
         for (size_t i = 0; text->user_hz == 0 && i < ELEMENTSOF(heads); i++) {
                 int64_t hz = json_object_get_int64(cell_member(heads[i], "userHz"));
 
@@ -138,13 +149,13 @@ static int begin(GroupSink *sink, json_object *reply) {
         text->first = json_object_get(reply);
         if (form->overview && form->command)
                 text->command = form->command(form->lead_userdata);
-        if (text->fits) {
+        if (text->is_kept) {
                 text->kept = json_object_new_array();
                 r = text->kept ? 0 : -ENOMEM;
         } else {
                 r = print_head(text);
         }
-        if (r == 0 && form->overview && !text->fits) {
+        if (r == 0 && form->overview && !text->is_kept) {
                 size_t screen = MAX_OF(terminal->rows, (size_t) SCREEN_LINES);
                 size_t n_lines = text->n_head_lines + (text->command != NULL) + OTHER_LINES;
                 /* A first screen has room for so many groups; a pipe and a limit have all. */
@@ -191,7 +202,7 @@ static int end_overview(SinkText *text) {
                 return 0;
         text->accounts_done = true;
         /* A daemon that knows of no overview sends rows by metric, which fit no screen. */
-        if (text->fits && !text->has_overview) {
+        if (text->is_kept && !text->has_overview) {
                 r = print_head(text);
                 if (r == 0)
                         r = new_accounts(text, 0, stdout, &text->accounts);
@@ -531,7 +542,7 @@ static int format_fitting(SinkText *text, json_object *reply, char **ret_text, s
                 for (size_t i = 0; i < n; i++)
                         n_all += below[i] == '\n';
                 text->has_groups = max_rows >= MIN_GROUPS || max_rows == cell_length(text->kept);
-                if (n_all <= screen || max_rows <= 1) {
+                if (!text->fits || n_all <= screen || max_rows <= 1) {
                         *ret_text = TAKE_PTR(below);
                         *ret_n = n;
                         return 0;
@@ -569,7 +580,7 @@ static int end(GroupSink *sink, json_object *reply) {
         int r;
 
         r = end_groups(text);
-        if (r == 0 && text->fits && text->has_overview)
+        if (r == 0 && text->is_kept && text->has_overview)
                 return print_screen(text, reply);
         /* A view without sections has none to explain. */
         if (r == 0 && form->rows && setting->has_sections)

@@ -18,6 +18,7 @@
 #include "report/group/group-columns.h"
 #include "report/overview/overview.h"
 #include "session/session.h"
+#include "stack/stack-store.h"
 
 typedef struct MetricsPage MetricsPage; /* metrics-page.h */
 
@@ -56,8 +57,10 @@ typedef struct GroupForm {
         GroupLead lead;          /* may be NULL, as the next */
         GroupCommand command;
         void *lead_userdata;
-        RowStream *stream;    /* where rows go instead of stdout; may be NULL */
-        MetricsPage *metrics; /* where groups go instead of stdout; may be NULL */
+        const StackStore *stacks; /* of a recording, matched; NULL: there are none */
+        bool waits_for_stacks;    /* nothing is printed before end(), when they are known */
+        RowStream *stream;        /* where rows go instead of stdout; may be NULL */
+        MetricsPage *metrics;     /* where groups go instead of stdout; may be NULL */
 } GroupForm;
 
 typedef struct GroupSink GroupSink;

@@ -1,39 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/stack-view.h"
+#include "report/stack-report.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "html/flame-page.h"
 #include "metric/record-place.h"
 #include "render/cell.h"
+#include "report/overview/kind.h"
 #include "session/complain.h"
 #include "stack/stack-profile.h"
 #include "stack/stack-text.h"
 
 #define LIST_STACKS 10u /* on a first screen */
+/* Threads of many names may have one stack: so many of the heaviest make up the list. */
+#define LIST_ASKED 1000u
 
 static const char *const place_names[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
+/* Two recordings are called as two intervals are. */
+static const ReportSetting *const setting = &report_settings[REPORT_INTERVALS];
 
-void stack_view_done(StackView *view) {
-        stack_store_done(&view->store);
-        (void) json_object_put(view->first);
-        json_out_done(&view->out);
-        buffer_done(&view->line);
+void stack_report_done(StackReport *report) {
+        stack_store_done(&report->store);
+        for (size_t i = 0; i < ELEMENTSOF(report->firsts); i++)
+                (void) json_object_put(report->firsts[i]);
+        json_out_done(&report->out);
+        row_writer_done(&report->rows);
 }
 
-void stack_view_write_parameters(const StackView *view, JsonWriter *writer) {
-        const Options *options = view->session->options;
+static bool is_list(const StackReport *report) {
+        return report->form == STACK_FORM_LIST;
+}
+
+/* How many stacks the user wants; 0: all. */
+static uint32_t limit_of(const StackReport *report) {
+        const Options *options = report->session->options;
         bool has_limit = options_have(options, OPTION_LIMIT);
         uint32_t limit = options->view.limit;
 
         /* People get the heaviest, programs everything, unless the user says otherwise. */
-        if (view->form == STACK_FORM_LIST)
-                limit = has_limit && limit > 0 ? MIN_OF(limit, LIST_STACKS) : LIST_STACKS;
-        if (limit > 0 &&
-            (has_limit || view->form == STACK_FORM_LIST || view->form == STACK_FORM_TREES))
+        if (is_list(report))
+                return has_limit && limit > 0 ? MIN_OF(limit, LIST_STACKS) : LIST_STACKS;
+        return has_limit || report->form == STACK_FORM_TREES ? limit : 0;
+}
+
+void stack_report_write_parameters(const StackReport *report, JsonWriter *writer) {
+        uint32_t limit = is_list(report) ? LIST_ASKED : limit_of(report);
+
+        /* Of two recordings those count that differ, which may be light in both. */
+        if (limit > 0 && !report->is_pair)
                 json_write_member_u64(writer, "limit", limit);
-        if (view->has_rest)
+        if (report->has_rest)
                 return;
         json_write_key(writer, "places");
         json_write_array(writer);
@@ -43,95 +62,248 @@ void stack_view_write_parameters(const StackView *view, JsonWriter *writer) {
         json_write_end(writer);
 }
 
-static int begin(StackView *view, json_object *reply) {
+/* JSON */
+
+static void write_head(JsonOut *out, json_object *first) {
         static const char *const members[] = { "snapshot", "recording", "elapsedNs", "places" };
 
-        view->first = json_object_get(reply);
-        if (view->form == STACK_FORM_SPEEDSCOPE)
-                json_out_init(&view->out, stdout, JSON_STYLE_SHORT);
-        if (view->form != STACK_FORM_JSON)
-                return 0;
-        json_out_init(&view->out, stdout, view->session->json);
-        json_out_object(&view->out);
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                json_out_member(&view->out, members[i], cell_member(reply, members[i]));
-        json_out_key(&view->out, "stacks");
-        json_out_array(&view->out);
+                json_out_member(out, members[i], cell_member(first, members[i]));
+}
+
+static void write_amount(JsonOut *out, const char *key, const StackAmount *amount) {
+        json_out_key(out, key);
+        if (!amount->is_there) {
+                json_out_value(out, NULL);
+                return;
+        }
+        json_out_object(out);
+        json_out_member_u64(out, "ns", amount->ns);
+        json_out_member_u64(out, "samples", amount->n_samples);
+        json_out_member_u64(out, "maxNs", amount->max_ns);
+        json_out_member_double(out, "standardErrorNs", sqrt(amount->variance));
+        json_out_key(out, "exact");
+        json_out_raw(out, amount->is_exact ? SPAN_LITERAL("true") : SPAN_LITERAL("false"));
+        json_out_end(out);
+}
+
+static int write_pair(StackReport *report) {
+        const StackStore *store = &report->store;
+        JsonOut *out = &report->out;
+
+        json_out_init(out, stdout, report->session->json);
+        json_out_object(out);
+        for (unsigned side = 0; side < setting->n_columns; side++) {
+                json_out_key(out, setting->sides[side]);
+                json_out_object(out);
+                write_head(out, report->firsts[side]);
+                json_out_end(out);
+        }
+        json_out_key(out, "stacks");
+        json_out_array(out);
+        for (size_t i = 0; i < store->n && out->error == 0; i++) {
+                const StoredStack *row = &store->rows[i];
+                double change = stack_store_change(store, row->of);
+
+                json_out_object(out);
+                json_out_member_span(out, "process", name_set_get(&store->names, row->process));
+                json_out_member_span(out, "place", name_set_get(&store->places, row->place));
+                for (unsigned side = 0; side < setting->n_columns; side++)
+                        write_amount(out, setting->sides[side], &row->of[side]);
+                json_out_member_double(out, "changePerSecondNs", change * NSEC_PER_SEC);
+                json_out_member_double(out, "standardErrorPerSecondNs",
+                                       stack_store_change_error(store, row->of) * NSEC_PER_SEC);
+                json_out_key(out, "frames");
+                json_out_array(out);
+                for (size_t k = 0; k < row->n_frames; k++)
+                        json_out_span(out, name_set_get(&store->functions,
+                                                        stack_store_frames(store, row)[k]));
+                json_out_end(out);
+                json_out_end(out);
+        }
+        json_out_end(out);
+        json_out_member_u64(out, "hiddenStacks", report->n_hidden);
+        json_out_end(out);
+        return session_finish_json(out);
+}
+
+/* rows */
+
+/* @stack is NULL while names are written. */
+static void write_row(RowWriter *rows, json_object *stack) {
+        static const RowField fields[] = { { "process", "process" },
+                                           { "thread", "thread" },
+                                           { "place", "place" },
+                                           { "ns", "ns" },
+                                           { "samples", "samples" },
+                                           { "max_ns", "maxNs" },
+                                           { "standard_error_ns", "standardErrorNs" },
+                                           { "exact", "exact" } };
+        json_object *frames = cell_member(stack, "frames");
+
+        row_begin(rows, ROW_PART_OWN);
+        row_write_fields(rows, stack, fields, ELEMENTSOF(fields));
+        for (size_t i = 0; i < cell_length(frames); i++) {
+                Span name = cell_string(cell_element(frames, i));
+                size_t begin = rows->scratch.n + (i > 0);
+
+                if (i > 0)
+                        buffer_append_byte(&rows->scratch, ';');
+                buffer_append(&rows->scratch, name.bytes, name.n);
+                for (size_t k = begin; k < rows->scratch.n; k++)
+                        if (rows->scratch.bytes[k] == ';')
+                                rows->scratch.bytes[k] = ',';
+        }
+        row_write_scratch(rows, "frames");
+        row_end(rows);
+}
+
+static void begin_rows(StackReport *report, json_object *reply) {
+        static const RowField fields[] = { { "recording", "name" },
+                                           { "host", "hostName" },
+                                           { "machine_id", "machineId" },
+                                           { "boot_id", "bootId" },
+                                           { "kernel_release", "kernelRelease" },
+                                           { "start_realtime_ns", "startRealtimeNs" },
+                                           { "end_realtime_ns", "endRealtimeNs" } };
+        const Session *session = report->session;
+        bool is_csv = session->options->format == FORMAT_CSV;
+
+        report->rows = (RowWriter){ .style = is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
+                                    .formulas = options_have(session->options, OPTION_FORMULAS),
+                                    .out = stdout };
+        report->rows.naming = is_csv && session->legend == TABLE_LEGEND_SHOWN;
+        for (;;) {
+                row_begin(&report->rows, ROW_PART_HEAD);
+                row_write_fields(&report->rows, cell_member(reply, "snapshot"), fields,
+                                 ELEMENTSOF(fields));
+                row_write_value(&report->rows, "elapsed_ns", cell_member(reply, "elapsedNs"));
+                if (!report->rows.naming)
+                        return;
+                write_row(&report->rows, NULL);
+                report->rows.naming = false;
+        }
+}
+
+static int begin(StackReport *report, json_object *reply) {
+        uint64_t elapsed_ns = cell_u64(reply, "elapsedNs");
+
+        report->firsts[report->side] = json_object_get(reply);
+        report->store.elapsed_ns[report->side] = elapsed_ns;
+        if (report->is_pair)
+                return elapsed_ns > 0 ? 0
+                                      : complain(STATUS_FAILED,
+                                                 "ctprofd does not say how long it was recorded.");
+        if (report->form == STACK_FORM_SPEEDSCOPE)
+                json_out_init(&report->out, stdout, JSON_STYLE_SHORT);
+        if (report->form == STACK_FORM_ROWS)
+                begin_rows(report, reply);
+        if (report->form != STACK_FORM_JSON)
+                return report->rows.error;
+        json_out_init(&report->out, stdout, report->session->json);
+        json_out_object(&report->out);
+        write_head(&report->out, reply);
+        json_out_key(&report->out, "stacks");
+        json_out_array(&report->out);
         return 0;
 }
 
-static int add(StackView *view, json_object *stack) {
-        int r;
-
-        view->n_seen++;
-        switch (view->form) {
-        case STACK_FORM_JSON:
-                json_out_value(&view->out, stack);
-                return view->out.error;
-        case STACK_FORM_FOLDED:
-                buffer_clear(&view->line);
-                r = stack_append_folded(&view->line, stack);
-                if (r == 0 && fwrite(view->line.bytes, 1, view->line.n, stdout) != view->line.n)
-                        r = -errno;
-                return r;
-        case STACK_FORM_LIST:
-        case STACK_FORM_TREES:
-        case STACK_FORM_SPEEDSCOPE:
-        case STACK_FORM_HTML:
-                break;
+static int add(StackReport *report, json_object *stack) {
+        report->n_seen++;
+        if (report->form == STACK_FORM_ROWS) {
+                write_row(&report->rows, stack);
+                return report->rows.error;
         }
-        return stack_store_add(&view->store, stack);
+        if (report->form != STACK_FORM_JSON || report->is_pair)
+                return stack_store_add(&report->store, report->side, stack);
+        json_out_value(&report->out, stack);
+        return report->out.error;
 }
 
-static int end(StackView *view, json_object *reply) {
-        const Session *session = view->session;
-        const StackText text = {
+int stack_report_on_reply(void *userdata, Connection *connection, json_object *parameters,
+                          bool last) {
+        json_object *stacks = cell_member(parameters, "stacks");
+        StackReport *report = userdata;
+        int r = report->firsts[report->side] ? 0 : begin(report, parameters);
+
+        for (size_t i = 0; r == 0 && i < cell_length(stacks); i++)
+                r = add(report, cell_element(stacks, i));
+        if (last)
+                report->n_hidden = number_add_saturating(report->n_hidden,
+                                                         cell_u64(parameters, "hiddenStacks"));
+        if (r == 0 && last && (report->is_pair ? report->side == 1 : is_list(report)))
+                r = stack_store_match(&report->store);
+        return r < 0 ? complain_errno(r, "write the result to stdout") : r;
+}
+
+/* the end */
+
+static int write_folded(const StackStore *store) {
+        _cleanup_(buffer_done) Buffer line = {};
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < store->n; i++) {
+                buffer_clear(&line);
+                r = stack_append_folded(&line, store, &store->rows[i]);
+                if (r == 0 && fwrite(line.bytes, 1, line.n, stdout) != line.n)
+                        r = errno > 0 ? -errno : -EIO;
+        }
+        return r;
+}
+
+/* 0, an exit status or -errno. */
+static int write_all(StackReport *report) {
+        const Session *session = report->session;
+        StackStore *store = &report->store;
+        size_t limit = limit_of(report);
+        StackText text = {
                 .out = stdout,
                 .terminal = &session->terminal,
                 .legend = session->legend,
-                .first = view->first,
-                .n_hidden = cell_u64(reply, "hiddenStacks"),
-                .has_rest = view->has_rest,
+                .firsts = { report->firsts[0], report->firsts[1] },
+                .words = { setting->words[0], setting->words[1] },
+                .has_rest = report->has_rest,
                 .is_chatty = session->is_chatty && session->legend == TABLE_LEGEND_SHOWN,
         };
         int r;
 
-        /* Where nobody works there are only those who wait for work: they are asked for next. */
-        if (view->n_seen == 0 && !view->has_rest)
-                return 0;
-        switch (view->form) {
+        if ((report->is_pair || is_list(report)) && limit > 0 && store->n > limit) {
+                report->n_hidden = number_add_saturating(report->n_hidden, store->n - limit);
+                store->n = limit;
+        }
+        text.n_hidden = report->n_hidden;
+        switch (report->form) {
         case STACK_FORM_LIST:
                 (void) putchar('\n');
-                return stack_text_print_list(&text, &view->store);
+                return stack_text_print_list(&text, store);
         case STACK_FORM_TREES:
-                r = session_page(view->session);
-                return r == 0 ? stack_text_print_trees(&text, &view->store) : r;
+                r = session_page(report->session);
+                return r == 0 ? stack_text_print_trees(&text, store) : r;
         case STACK_FORM_JSON:
-                json_out_end(&view->out);
-                json_out_member_u64(&view->out, "hiddenStacks", text.n_hidden);
-                json_out_end(&view->out);
-                return session_finish_json(&view->out);
+                if (report->is_pair)
+                        return write_pair(report);
+                json_out_end(&report->out);
+                json_out_member_u64(&report->out, "hiddenStacks", report->n_hidden);
+                json_out_end(&report->out);
+                return session_finish_json(&report->out);
         case STACK_FORM_SPEEDSCOPE:
                 return stack_write_speedscope(
-                        &view->out, &view->store,
-                        cell_member(cell_member(view->first, "snapshot"), "name"));
+                        &report->out, store,
+                        cell_member(cell_member(report->firsts[0], "snapshot"), "name"));
         case STACK_FORM_HTML:
-                return flame_page_write(stdout, &view->store, view->first);
+                return flame_page_write(stdout, store, report->firsts);
         case STACK_FORM_FOLDED:
+                return write_folded(store);
+        case STACK_FORM_ROWS:
                 break;
         }
         return 0;
 }
 
-int stack_view_on_reply(void *userdata, Connection *connection, json_object *parameters,
-                        bool last) {
-        json_object *stacks = cell_member(parameters, "stacks");
-        StackView *view = userdata;
-        int r = view->first ? 0 : begin(view, parameters);
+int stack_report_end(StackReport *report, bool *ret_again) {
+        int r;
 
-        for (size_t i = 0; r == 0 && i < cell_length(stacks); i++)
-                r = add(view, cell_element(stacks, i));
-        if (r == 0 && last)
-                r = end(view, parameters);
+        *ret_again = report->n_seen == 0 && !report->has_rest;
+        r = *ret_again ? 0 : write_all(report);
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;
 }

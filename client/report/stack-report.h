@@ -2,16 +2,18 @@
 #pragma once
 
 /*
- * StackView
+ * StackReport
  *
  * Passes the replies of Stacks on to stdout in the form the user wants. What needs all of them
- * before it can begin is kept in a StackStore; JSON and folded lines are written while they come.
+ * before it can begin is kept in a StackStore; JSON and rows of one recording are written while
+ * they come. Two recordings are asked for one after the other, and have one report.
  */
 
 #include <json-c/json.h>
 #include <stdbool.h>
 #include "call/connection.h"
 #include "json/json-writer.h"
+#include "report/row-writer.h"
 #include "session/session.h"
 #include "stack/stack-store.h"
 
@@ -19,25 +21,34 @@ typedef enum StackForm {
         STACK_FORM_LIST,  /* the heaviest, below the first screen of an interval */
         STACK_FORM_TREES, /* --stacks */
         STACK_FORM_JSON,  /* the same with --json */
+        STACK_FORM_ROWS,  /* the same with --format csv or ndjson */
         STACK_FORM_FOLDED,
         STACK_FORM_SPEEDSCOPE,
         STACK_FORM_HTML,
 } StackForm;
 
-typedef struct StackView {
+typedef struct StackReport {
         Session *session;
         StackForm form;
         bool has_rest; /* places where threads have nothing to do are asked for, too */
+        bool is_pair;  /* of two recordings */
+        unsigned side; /* of the recording whose replies come: 0, and 1 of the second one */
         StackStore store;
-        json_object *first; /* the first reply; owned */
+        json_object *firsts[2]; /* the first reply about each; owned */
         JsonOut out;
-        Buffer line;
-        uint64_t n_seen;
-} StackView;
+        RowWriter rows;
+        uint64_t n_seen, n_hidden;
+} StackReport;
 
-/* Its owner zeroes it but for the first three members. */
-void stack_view_done(StackView *view);
+/* Its owner zeroes it but for the first members. */
+void stack_report_done(StackReport *report);
 /* Writes the parameters "limit" and "places"; @writer is in an object. */
-void stack_view_write_parameters(const StackView *view, JsonWriter *writer);
-/* This is a SessionOnReply; @userdata is the StackView. */
-int stack_view_on_reply(void *userdata, Connection *connection, json_object *parameters, bool last);
+void stack_report_write_parameters(const StackReport *report, JsonWriter *writer);
+/* This is a SessionOnReply; @userdata is the StackReport. In a list the heaviest come first then. */
+int stack_report_on_reply(void *userdata, Connection *connection, json_object *parameters,
+                          bool last);
+/*
+ * Prints what was kept, once all replies have come. Nothing where nobody works and places without
+ * work were not asked for: @ret_again, they are to be. 0 or an exit status.
+ */
+int stack_report_end(StackReport *report, bool *ret_again);

@@ -2,6 +2,7 @@
 #include "stack/stack-profile.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "base/macro.h"
 #include "config.h"
@@ -23,36 +24,36 @@ static void append_part(Buffer *line, Span name) {
                         line->bytes[i] = ',';
 }
 
-int stack_append_folded(Buffer *line, json_object *stack) {
-        json_object *frames = cell_member(stack, "frames");
-        uint64_t us = round_us(cell_u64(stack, "ns"));
+int stack_append_folded(Buffer *line, const StackStore *store, const StoredStack *row) {
+        bool is_pair = stack_store_is_pair(store);
+        double scale = is_pair ? (double) store->elapsed_ns[1] / (double) store->elapsed_ns[0] : 1;
+        double first_ns = (double) row->of[0].ns * scale;
+        uint64_t us[2] = { round_us(row->of[0].ns), round_us(row->of[1].ns) };
 
-        if (us == 0)
+        if (is_pair)
+                us[0] = first_ns < 0x1p63 ? (uint64_t) llround(first_ns / NSEC_PER_USEC)
+                                          : UINT64_MAX / NSEC_PER_USEC;
+        if (us[0] == 0 && us[1] == 0)
                 return buffer_failure(line);
-        append_part(line, cell_string(cell_member(stack, "process")));
-        for (size_t i = 0; i < cell_length(frames); i++) {
+        append_part(line, name_set_get(&store->names, row->process));
+        for (size_t i = 0; i < row->n_frames; i++) {
                 buffer_append_byte(line, ';');
-                append_part(line, cell_string(cell_element(frames, i)));
+                append_part(line,
+                            name_set_get(&store->functions, stack_store_frames(store, row)[i]));
         }
         buffer_append_text(line, ";[");
-        append_part(line, cell_string(cell_member(stack, "place")));
-        return buffer_append_format(line, "] %llu\n", (unsigned long long) us);
+        append_part(line, name_set_get(&store->places, row->place));
+        buffer_append_format(line, "] %llu", (unsigned long long) us[0]);
+        if (is_pair)
+                buffer_append_format(line, " %llu", (unsigned long long) us[1]);
+        return buffer_append_byte(line, '\n');
 }
 
 /* speedscope */
 
-static void write_text(JsonOut *out, const char *key, Span text) {
-        json_object *value = json_object_new_string_len(text.bytes, (int) text.n);
-
-        if (!value && out->error == 0)
-                out->error = -ENOMEM;
-        json_out_member(out, key, value);
-        (void) json_object_put(value);
-}
-
 static void write_frame(JsonOut *out, Span name) {
         json_out_object(out);
-        write_text(out, "name", name);
+        json_out_member_span(out, "name", name);
         json_out_end(out);
 }
 
@@ -61,11 +62,11 @@ static void write_process(JsonOut *out, const StackStore *store, size_t begin, s
         uint64_t total_us = 0;
 
         for (size_t i = begin; i < end; i++)
-                total_us += round_us(store->rows[i].ns);
+                total_us += round_us(store->rows[i].of[0].ns);
         json_out_object(out);
         json_out_key(out, "type");
         json_out_text(out, "sampled");
-        write_text(out, "name", name_set_get(&store->names, store->rows[begin].process));
+        json_out_member_span(out, "name", name_set_get(&store->names, store->rows[begin].process));
         json_out_key(out, "unit");
         json_out_text(out, "microseconds");
         json_out_member_u64(out, "startValue", 0);
@@ -73,9 +74,9 @@ static void write_process(JsonOut *out, const StackStore *store, size_t begin, s
         json_out_key(out, "samples");
         json_out_array(out);
         for (size_t i = begin; i < end; i++) {
-                const StackRow *row = &store->rows[i];
+                const StoredStack *row = &store->rows[i];
 
-                if (round_us(row->ns) == 0)
+                if (round_us(row->of[0].ns) == 0)
                         continue;
                 json_out_array(out);
                 for (size_t k = 0; k < row->n_frames; k++)
@@ -87,8 +88,8 @@ static void write_process(JsonOut *out, const StackStore *store, size_t begin, s
         json_out_key(out, "weights");
         json_out_array(out);
         for (size_t i = begin; i < end; i++)
-                if (round_us(store->rows[i].ns) > 0)
-                        json_out_u64(out, round_us(store->rows[i].ns));
+                if (round_us(store->rows[i].of[0].ns) > 0)
+                        json_out_u64(out, round_us(store->rows[i].of[0].ns));
         json_out_end(out);
         json_out_end(out);
 }

@@ -2,9 +2,12 @@
 #include "stack/stack-store.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/number.h"
+#include "metric/reason-list.h"
 #include "render/cell.h"
 
 /* What a hostile daemon could send beyond these would fill our memory. */
@@ -31,17 +34,20 @@ static int add_name(NameSet *set, json_object *name, uint32_t *ret) {
         return r;
 }
 
-int stack_store_add(StackStore *store, json_object *stack) {
+int stack_store_add(StackStore *store, unsigned side, json_object *stack) {
         json_object *frames = cell_member(stack, "frames");
         size_t n = cell_length(frames), skip = n > ROW_MAX_FRAMES ? n - ROW_MAX_FRAMES : 0;
-        StackRow row = { .first = store->n_frames,
-                         .n_frames = (uint32_t) (n - skip),
-                         .ns = cell_u64(stack, "ns"),
-                         .n_samples = cell_u64(stack, "samples"),
-                         .error_ns = cell_u64(stack, "standardErrorNs"),
-                         .is_exact = json_object_get_boolean(cell_member(stack, "exact")) };
+        double error_ns = (double) cell_u64(stack, "standardErrorNs");
+        StoredStack row = { .first = store->n_frames, .n_frames = (uint32_t) (n - skip) };
         int r;
 
+        row.of[side] =
+                (StackAmount){ .ns = cell_u64(stack, "ns"),
+                               .max_ns = cell_u64(stack, "maxNs"),
+                               .n_samples = cell_u64(stack, "samples"),
+                               .variance = error_ns * error_ns,
+                               .is_there = true,
+                               .is_exact = json_object_get_boolean(cell_member(stack, "exact")) };
         if (store->n >= STORE_MAX_ROWS || store->n_frames >= STORE_MAX_FRAMES)
                 return -EMSGSIZE;
         r = add_name(&store->names, cell_member(stack, "process"), &row.process);
@@ -64,51 +70,119 @@ int stack_store_add(StackStore *store, json_object *stack) {
         return r;
 }
 
+/* amounts */
+
+void stack_amount_add(StackAmount *sum, const StackAmount *amount) {
+        if (!amount->is_there)
+                return;
+        sum->is_exact = amount->is_exact && (!sum->is_there || sum->is_exact);
+        sum->is_there = true;
+        sum->ns = number_add_saturating(sum->ns, amount->ns);
+        sum->n_samples = number_add_saturating(sum->n_samples, amount->n_samples);
+        sum->max_ns = MAX_OF(sum->max_ns, amount->max_ns);
+        sum->variance += amount->variance;
+}
+
+double stack_store_threads(const StackStore *store, const StackAmount *amount, unsigned side) {
+        return (double) amount->ns / (double) store->elapsed_ns[side];
+}
+
+double stack_store_change(const StackStore *store, const StackAmount of[static 2]) {
+        return stack_store_threads(store, &of[1], 1) - stack_store_threads(store, &of[0], 0);
+}
+
+double stack_store_change_error(const StackStore *store, const StackAmount of[static 2]) {
+        double a_ns = (double) store->elapsed_ns[0], b_ns = (double) store->elapsed_ns[1];
+
+        return sqrt(of[0].variance / (a_ns * a_ns) + of[1].variance / (b_ns * b_ns));
+}
+
+double stack_store_weight(const StackStore *store, const StoredStack *row) {
+        return stack_store_is_pair(store) ? fabs(stack_store_change(store, row->of))
+                                          : (double) row->of[0].ns;
+}
+
+/* orders */
+
 typedef struct Order {
         const StackStore *store;
-        const uint64_t *process_ns; /* of every name */
+        const double *weights; /* of every name as a process */
 } Order;
 
-static int by_frames(const void *a_, const void *b_, void *userdata) {
-        const StackRow *a = a_, *b = b_;
-        const Order *order = userdata;
-        const uint32_t *x = stack_store_frames(order->store, a);
-        const uint32_t *y = stack_store_frames(order->store, b);
-        uint64_t ns_a = order->process_ns[a->process], ns_b = order->process_ns[b->process];
+static int compare_stacks(const StackStore *store, const StoredStack *a, const StoredStack *b) {
+        const uint32_t *x = stack_store_frames(store, a), *y = stack_store_frames(store, b);
 
-        if (a->process != b->process)
-                return ns_a != ns_b ? (ns_a < ns_b) - (ns_a > ns_b)
-                                    : (a->process > b->process) - (a->process < b->process);
         for (size_t i = 0; i < a->n_frames && i < b->n_frames; i++)
                 if (x[i] != y[i])
                         return (x[i] > y[i]) - (x[i] < y[i]);
         if (a->n_frames != b->n_frames)
                 return a->n_frames < b->n_frames ? -1 : 1;
-        if (a->place != b->place)
-                return a->place < b->place ? -1 : 1;
-        return (a->thread > b->thread) - (a->thread < b->thread);
+        return (a->place > b->place) - (a->place < b->place);
+}
+
+static int by_frames(const void *a_, const void *b_, void *userdata) {
+        const StoredStack *a = a_, *b = b_;
+        const Order *order = userdata;
+        double weight_a = order->weights[a->process], weight_b = order->weights[b->process];
+        int r;
+
+        if (a->process != b->process)
+                return weight_a != weight_b ? (weight_a < weight_b) - (weight_a > weight_b)
+                                            : (a->process > b->process) - (a->process < b->process);
+        r = compare_stacks(order->store, a, b);
+        return r != 0 ? r : (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+static int by_weight(const void *a_, const void *b_, void *userdata) {
+        const StoredStack *a = a_, *b = b_;
+        double x = stack_store_weight(userdata, a), y = stack_store_weight(userdata, b);
+        int r;
+
+        if (x != y)
+                return x < y ? 1 : -1;
+        r = (a->process > b->process) - (a->process < b->process);
+        return r != 0 ? r : compare_stacks(userdata, a, b);
 }
 
 int stack_store_sort(StackStore *store) {
-        _cleanup_(freep) uint64_t *process_ns = calloc(store->names.n + 1, sizeof(*process_ns));
+        _cleanup_(freep) double *weights = calloc(store->names.n + 1, sizeof(*weights));
 
-        if (!process_ns)
+        if (!weights)
                 return -ENOMEM;
         for (size_t i = 0; i < store->n; i++)
-                process_ns[store->rows[i].process] += store->rows[i].ns;
+                weights[store->rows[i].process] += stack_store_weight(store, &store->rows[i]);
         if (store->n > 0)
                 qsort_r(store->rows, store->n, sizeof(*store->rows), by_frames,
-                        &(Order){ store, process_ns });
+                        &(Order){ store, weights });
+        return 0;
+}
+
+int stack_store_match(StackStore *store) {
+        StoredStack *rows = store->rows;
+        size_t n = 0;
+        int r = stack_store_sort(store);
+
+        if (r != 0)
+                return r;
+        for (size_t i = 0; i < store->n; i++) {
+                if (n > 0 && rows[n - 1].process == rows[i].process &&
+                    compare_stacks(store, &rows[n - 1], &rows[i]) == 0) {
+                        stack_amount_add(&rows[n - 1].of[0], &rows[i].of[0]);
+                        stack_amount_add(&rows[n - 1].of[1], &rows[i].of[1]);
+                        if (rows[n - 1].thread != rows[i].thread)
+                                rows[n - 1].thread = rows[n - 1].process;
+                        continue;
+                }
+                rows[n++] = rows[i];
+        }
+        store->n = n;
+        if (n > 0)
+                qsort_r(rows, n, sizeof(*rows), by_weight, store);
         return 0;
 }
 
 bool stack_place_is_rest(Span place) {
-        static const char *const names[] = {
-                "idle", "sleep", "poll", "child", "signal", "stopped"
-        };
-
-        for (size_t i = 0; i < ELEMENTSOF(names); i++)
-                if (span_is(place, names[i]))
-                        return true;
-        return false;
+#define PLACE_IS(name) || span_is(place, #name)
+        return false WAIT_REASONS_OF_REST(PLACE_IS);
+#undef PLACE_IS
 }

@@ -7,6 +7,10 @@
  * The stacks of a recording as they come in replies, for whatever needs all of them before it can
  * write: a tree, a profile, a page. Names are kept once, and stacks are numbers of them, so that a
  * hundred thousand stacks take some ten megabytes.
+ *
+ * A store may have two recordings. stack_store_match() puts what both have in common into one row:
+ * a stack is that of another recording if all of its functions have the same names, or the same
+ * places in files of the same names.
  */
 
 #include <json-c/json.h>
@@ -17,37 +21,65 @@
 #include "base/macro.h"
 #include "base/name-set.h"
 
-typedef struct StackRow {
+/* The time of a stack in one recording. */
+typedef struct StackAmount {
+        uint64_t ns, max_ns, n_samples;
+        double variance; /* of ns */
+        bool is_there;
+        bool is_exact; /* nothing of it is estimated */
+} StackAmount;
+
+typedef struct StoredStack {
         uint32_t process, thread; /* numbers of names */
         uint32_t place;           /* number of a place */
         uint32_t n_frames;
-        size_t first; /* of the frames: the outermost */
-        uint64_t ns, n_samples, error_ns;
-        bool is_exact; /* nothing of it is estimated */
-} StackRow;
+        size_t first;      /* of the frames: the outermost */
+        StackAmount of[2]; /* of a single recording the first */
+} StoredStack;
 
 /* Empty when zeroed. */
 typedef struct StackStore {
         NameSet names;  /* of processes and threads, as they are in replies */
         NameSet places; /* where threads were: "running", "lock" */
         NameSet functions;
-        StackRow *rows;
+        StoredStack *rows;
         size_t n, n_allocated;
         uint32_t *frames; /* numbers of functions */
         size_t n_frames, n_frames_allocated;
+        uint64_t elapsed_ns[2]; /* of each recording; 0: there is none, or it is not known */
 } StackStore;
 
 void stack_store_done(StackStore *store);
-/* Takes what a reply says of one stack. -ENOMEM; -EMSGSIZE for more than any recording has. */
-_must_check_ int stack_store_add(StackStore *store, json_object *stack);
-static inline const uint32_t *stack_store_frames(const StackStore *store, const StackRow *row) {
+/*
+ * Takes what a reply says of one stack. @side: 0, or 1 of the second recording. -ENOMEM; -EMSGSIZE
+ * for more than any recording has.
+ */
+_must_check_ int stack_store_add(StackStore *store, unsigned side, json_object *stack);
+static inline const uint32_t *stack_store_frames(const StackStore *store, const StoredStack *row) {
         return store->frames + row->first;
 }
+static inline bool stack_store_is_pair(const StackStore *store) {
+        return store->elapsed_ns[1] > 0;
+}
+/* Adds up what is the same; of a row that is not there nothing is added. */
+void stack_amount_add(StackAmount *sum, const StackAmount *amount);
+/* How many threads were there on average, and the standard error of that. */
+double stack_store_threads(const StackStore *store, const StackAmount *amount, unsigned side);
+double stack_store_change(const StackStore *store, const StackAmount of[static 2]);
+double stack_store_change_error(const StackStore *store, const StackAmount of[static 2]);
+/* How heavy a row is: its time or, of two recordings, how much it changed. */
+double stack_store_weight(const StackStore *store, const StoredStack *row);
+
 /*
  * Puts those of one process together, the heaviest process first, and in it stacks by their frames
  * from the outermost on, so that what begins alike is in one run. -ENOMEM.
  */
 _must_check_ int stack_store_sort(StackStore *store);
+/*
+ * Makes one row of those of one process that differ in recording or thread alone, and puts the
+ * heaviest first. Threads of several names are called as their process is. -ENOMEM.
+ */
+_must_check_ int stack_store_match(StackStore *store);
 
 /* True for places where threads are that have nothing to do. */
 bool stack_place_is_rest(Span place);

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/buffer.h"
-
+#include "base/number.h"
 #include "render/cell.h"
 #include "render/compact.h"
 #include "render/lines.h"
@@ -81,7 +81,8 @@ static size_t choose(const StackStore *store, const uint32_t *frames, size_t beg
         return n;
 }
 
-int stack_append_leaves(Buffer *cell, const StackStore *store, const StackRow *row) {
+int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
+                        bool is_inward) {
         const uint32_t *frames = stack_store_frames(store, row);
         Span place = name_set_get(&store->places, row->place);
         size_t n_user = 0, n = 0;
@@ -98,8 +99,9 @@ int stack_append_leaves(Buffer *cell, const StackStore *store, const StackRow *r
                 chosen[n++] = frames[n_user > 0 ? n_user - 1 : row->n_frames - 1];
         for (size_t i = 0; i < n; i++) {
                 if (i > 0)
-                        buffer_append_text(cell, " \u2190 ");
-                printable_append_name(cell, name_set_get(&store->functions, chosen[i]));
+                        buffer_append_text(cell, is_inward ? " \u2192 " : " \u2190 ");
+                printable_append_name(
+                        cell, name_set_get(&store->functions, chosen[is_inward ? n - 1 - i : i]));
         }
         return n > 0 ? buffer_failure(cell) : buffer_append_byte(cell, '-');
 }
@@ -108,7 +110,7 @@ int stack_append_leaves(Buffer *cell, const StackStore *store, const StackRow *r
 
 /* The time in all places that are in the store, of which shares are. */
 static double total_ns(const StackText *text, const StackStore *store) {
-        json_object *places = cell_member(text->first, "places");
+        json_object *places = cell_member(text->firsts[0], "places");
         json_object_iter place;
         double ns = 0;
 
@@ -120,8 +122,12 @@ static double total_ns(const StackText *text, const StackStore *store) {
         if (ns > 0)
                 return ns;
         for (size_t i = 0; i < store->n; i++)
-                ns += (double) store->rows[i].ns;
+                ns += (double) store->rows[i].of[0].ns;
         return ns;
+}
+
+static bool amounts_are_exact(const StackAmount of[static 2]) {
+        return (!of[0].is_there || of[0].is_exact) && (!of[1].is_there || of[1].is_exact);
 }
 
 static double percent_of(double ns, double total) {
@@ -141,7 +147,7 @@ static int by_time(const void *a_, const void *b_) {
 
 /* "waiting for work: 5min 3s in poll, sleep" */
 static int print_rest(const StackText *text, const Lines *lines, const char *way) {
-        json_object *places = cell_member(text->first, "places");
+        json_object *places = cell_member(text->firsts[0], "places");
         _cleanup_(buffer_done) Buffer line = {};
         double ns = 0;
         Rest rests[8];
@@ -172,27 +178,35 @@ static int print_rest(const StackText *text, const Lines *lines, const char *way
 }
 
 /* Samples that were taken and are in no stack. */
-static int print_lost(const StackText *text, const Lines *lines) {
+static void print_lost(const StackText *text, const Lines *lines, bool is_pair) {
         static const char *const keys[] = { "lostRing", "lostPending", "lostStorage", "lostBusy",
                                             "overflowStacks" };
-        json_object *facts = cell_member(text->first, "recording");
-        uint64_t n = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
-                n += cell_u64(facts, keys[i]);
-        if (n > 0)
-                lines_format(lines, "", "%llu samples were lost, and %llu were taken",
-                             (unsigned long long) n,
-                             (unsigned long long) cell_u64(facts, "samples"));
-        return 0;
+        for (unsigned side = 0; side < 1u + is_pair; side++) {
+                json_object *facts = cell_member(text->firsts[side], "recording");
+                uint64_t n = 0;
+
+                for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                        n = number_add_saturating(n, cell_u64(facts, keys[i]));
+                if (n > 0)
+                        lines_format(lines, "", "%s%s%llu samples were lost, and %llu were taken",
+                                     is_pair ? text->words[side] : "", is_pair ? ": " : "",
+                                     (unsigned long long) n,
+                                     (unsigned long long) cell_u64(facts, "samples"));
+        }
 }
 
-static int print_end(const StackText *text, const char *way_to_hidden, const char *way_to_rest) {
+static int print_end(const StackText *text, const StackStore *store, const char *way_to_hidden,
+                     const char *way_to_rest) {
         const Lines lines = { .out = text->out, .terminal = text->terminal };
-        int r = print_rest(text, &lines, way_to_rest);
+        bool is_pair = stack_store_is_pair(store);
+        int r = is_pair ? 0 : print_rest(text, &lines, way_to_rest);
 
+        if (is_pair && !text->has_rest && text->is_chatty)
+                lines_format(&lines, "", "without places in which threads wait for work%s",
+                             way_to_rest);
         if (r == 0)
-                r = print_lost(text, &lines);
+                print_lost(text, &lines, is_pair);
         if (r == 0 && text->n_hidden > 0 && text->is_chatty)
                 lines_format(&lines, "", "%llu more stack%s (%s)",
                              (unsigned long long) text->n_hidden, text->n_hidden == 1 ? "" : "s",
@@ -250,41 +264,101 @@ int stack_append_scope(Buffer *line, json_object *recording) {
 }
 
 /* "stacks of uid 1000 called nginx*" */
-static int print_heading(const StackText *text, const char *what) {
+static int print_heading(const StackText *text, const StackStore *store) {
+        bool is_pair = stack_store_is_pair(store);
         _cleanup_(buffer_done) Buffer scope = {};
         const char *line = "";
-        int r = stack_append_scope(&scope, cell_member(text->first, "recording"));
+        int r = stack_append_scope(&scope, cell_member(text->firsts[is_pair], "recording"));
 
         if (r == 0)
                 r = buffer_terminate(&scope, &line);
         if (r == 0)
-                (void) fprintf(text->out, "%s%s%s%s\n", text->terminal->colour ? "\033[1m" : "",
-                               what, text->terminal->colour ? "\033[0m" : "", line);
+                (void) fprintf(text->out, "%s%s%s%s%s\n", text->terminal->colour ? "\033[1m" : "",
+                               store->n > 0 ? "stacks" : "no stacks",
+                               text->terminal->colour ? "\033[0m" : "", line,
+                               store->n > 0 && is_pair
+                                       ? ": how many threads were in each on average"
+                                       : "");
         return r;
+}
+
+/* The cells of numbers, which two recordings have others of. */
+enum { CELL_BEFORE, CELL_AFTER, CELL_CHANGE, CELL_TIME, CELL_ERROR, CELL_SHARE, _CELL_MAX };
+
+static void set_columns(const StackText *text, const StackStore *store,
+                        TableColumn columns[static _CELL_MAX], bool has_errors) {
+        bool is_pair = stack_store_is_pair(store);
+        const TableColumn all[_CELL_MAX] = {
+                [CELL_BEFORE] = { .header = text->words[0], .right = true, .absent = !is_pair },
+                [CELL_AFTER] = { .header = text->words[1], .right = true, .absent = !is_pair },
+                [CELL_CHANGE] = { .header = "CHANGE", .right = true, .absent = !is_pair },
+                [CELL_TIME] = { .header = "TIME", .right = true, .absent = is_pair },
+                [CELL_ERROR] = { .header = "ERROR", .right = true },
+                [CELL_SHARE] = { .header = "SHARE", .right = true, .absent = is_pair },
+        };
+
+        memcpy(columns, all, sizeof(all));
+        columns[CELL_ERROR].absent = true;
+        for (size_t i = 0; i < store->n && has_errors; i++)
+                columns[CELL_ERROR].absent =
+                        columns[CELL_ERROR].absent && amounts_are_exact(store->rows[i].of);
+}
+
+/* @total_ns is what shares are of. A cell of a column that is absent says nothing. */
+static void add_numbers(Table *table, const StackStore *store, const StackAmount of[static 2],
+                        double total_ns) {
+        bool is_pair = stack_store_is_pair(store), is_exact = amounts_are_exact(of);
+
+        for (unsigned id = 0; id < _CELL_MAX; id++) {
+                Buffer *cell = table_cell(table);
+                double change;
+
+                if (is_pair && id <= CELL_AFTER && of[id].is_there) {
+                        compact_append_threads(cell, stack_store_threads(store, &of[id], id));
+                } else if (is_pair && id == CELL_CHANGE) {
+                        change = stack_store_change(store, of);
+                        if (fabs(change) >= 0.005)
+                                buffer_append_text(cell, change < 0 ? "\u2212" : "+");
+                        compact_append_threads(cell, fabs(change));
+                } else if (id == CELL_TIME) {
+                        compact_append_span(cell, (double) of[0].ns);
+                } else if (id == CELL_SHARE) {
+                        compact_append_percent(cell, percent_of((double) of[0].ns, total_ns));
+                } else if (id == CELL_ERROR && is_exact) {
+                        buffer_append_byte(cell, ' ');
+                } else if (id == CELL_ERROR) {
+                        buffer_append_text(cell, "\u00b1");
+                        if (is_pair)
+                                buffer_append_format(cell, "%.2f",
+                                                     stack_store_change_error(store, of));
+                        else
+                                compact_append_span(cell, sqrt(of[0].variance));
+                }
+        }
 }
 
 /* one a line */
 
 int stack_text_print_list(const StackText *text, const StackStore *store) {
-        static const TableColumn columns[] = {
-                { .header = "PROCESS", .shrink_to = 12 }, { .header = "PLACE" },
-                { .header = "TIME", .right = true },      { .header = "SHARE", .right = true },
-                { .header = "STACK", .shrink_to = 20 },
+        TableColumn columns[3 + _CELL_MAX] = {
+                { .header = "PROCESS", .shrink_to = 12 },
+                { .header = "PLACE" },
         };
         _cleanup_(table_freep) Table *table = NULL;
         double total = total_ns(text, store);
         int r;
 
-        if (store->n == 0)
-                return print_heading(text, "no stacks");
-        r = print_heading(text, "stacks");
-        if (r == 0)
-                r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
-                              &table);
+        r = print_heading(text, store);
+        if (r != 0 || store->n == 0)
+                return r;
+        set_columns(text, store, columns + 2, stack_store_is_pair(store));
+        columns[2 + _CELL_MAX] = (TableColumn){ .header = "STACK", .shrink_to = 20 };
+        r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
+                      &table);
         if (r < 0)
                 return r;
         for (size_t i = 0; i < store->n; i++) {
-                const StackRow *row = &store->rows[i];
+                const StoredStack *row = &store->rows[i];
                 Buffer *cell = table_cell(table);
 
                 printable_append_name(cell, name_set_get(&store->names, row->process));
@@ -293,13 +367,12 @@ int stack_text_print_list(const StackText *text, const StackStore *store) {
                         printable_append_name(cell, name_set_get(&store->names, row->thread));
                 }
                 printable_append_name(table_cell(table), name_set_get(&store->places, row->place));
-                compact_append_span(table_cell(table), (double) row->ns);
-                compact_append_percent(table_cell(table), percent_of((double) row->ns, total));
-                stack_append_leaves(table_cell(table), store, row);
+                add_numbers(table, store, row->of, total);
+                stack_append_leaves(table_cell(table), store, row, false);
                 table_end_row(table, 0);
         }
         r = table_end(table);
-        return r == 0 ? print_end(text, "--stacks", "") : r;
+        return r == 0 ? print_end(text, store, "--stacks", "") : r;
 }
 
 /* trees */
@@ -308,47 +381,39 @@ typedef struct Tree {
         const StackStore *store;
         Table *table;
         double total;
-        bool has_errors;
 } Tree;
 
 /* Rows that begin alike. */
 typedef struct Branch {
         size_t begin, end;
-        double ns, variance;
-        bool is_exact;
+        double weight;
+        StackAmount of[2];
 } Branch;
 
-static void branch_add(Branch *branch, const StackRow *row) {
+static void branch_add(Branch *branch, const Tree *tree, const StoredStack *row) {
         branch->end++;
-        branch->ns += (double) row->ns;
-        branch->variance += (double) row->error_ns * (double) row->error_ns;
-        branch->is_exact = branch->is_exact && row->is_exact;
+        branch->weight += stack_store_weight(tree->store, row);
+        stack_amount_add(&branch->of[0], &row->of[0]);
+        stack_amount_add(&branch->of[1], &row->of[1]);
 }
 
 static int by_weight(const void *a_, const void *b_) {
         const Branch *a = a_, *b = b_;
 
-        if (a->ns != b->ns)
-                return a->ns < b->ns ? 1 : -1;
+        if (a->weight != b->weight)
+                return a->weight < b->weight ? 1 : -1;
         return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
 /* Prints a line; one without a branch goes on with the function that the last has called. */
 static void print_line(Tree *tree, const Branch *branch, size_t indent, Span name, bool is_place) {
-        Buffer *cells[3], *cell;
+        Buffer *cell;
 
-        for (size_t i = 0; i < ELEMENTSOF(cells); i++) {
-                cells[i] = table_cell(tree->table);
-                if (i == 0 && branch)
-                        compact_append_span(cells[i], branch->ns);
-                else if (i == 1 && branch && !branch->is_exact) {
-                        buffer_append_text(cells[i], "\u00b1");
-                        compact_append_span(cells[i], sqrt(branch->variance));
-                } else if (i == 2 && branch)
-                        compact_append_percent(cells[i], percent_of(branch->ns, tree->total));
-                else
-                        buffer_append_byte(cells[i], ' ');
-        }
+        if (branch)
+                add_numbers(tree->table, tree->store, branch->of, tree->total);
+        else
+                for (size_t i = 0; i < _CELL_MAX; i++)
+                        buffer_append_byte(table_cell(tree->table), ' ');
         cell = table_cell(tree->table);
         for (size_t i = 0; i < indent; i++)
                 buffer_append_text(cell, "  ");
@@ -357,13 +422,13 @@ static void print_line(Tree *tree, const Branch *branch, size_t indent, Span nam
         printable_append_name(cell, name);
         if (is_place)
                 buffer_append_byte(cell, ']');
-        table_end_row(tree->table, branch && indent == 0 ? 8 : 0);
+        table_end_row(tree->table, branch && indent == 0 ? 1u << _CELL_MAX : 0);
 }
 
 /* The function at @depth of a stack, or, at its end, the place. */
 static Span name_at(const Tree *tree, size_t i, size_t depth, bool *ret_is_place) {
         const StackStore *store = tree->store;
-        const StackRow *row = &store->rows[i];
+        const StoredStack *row = &store->rows[i];
 
         *ret_is_place = depth >= row->n_frames;
         return *ret_is_place
@@ -390,9 +455,9 @@ static int print_branches(Tree *tree, const Branch *whole, size_t depth, size_t 
                         r = ARRAY_RESERVE(branches, n_allocated, n + 1);
                         if (r != 0)
                                 return r;
-                        branches[n++] = (Branch){ .begin = i, .end = i, .is_exact = true };
+                        branches[n++] = (Branch){ .begin = i, .end = i };
                 }
-                branch_add(&branches[n - 1], &tree->store->rows[i]);
+                branch_add(&branches[n - 1], tree, &tree->store->rows[i]);
         }
         if (n > 0)
                 qsort(branches, n, sizeof(*branches), by_weight);
@@ -423,35 +488,29 @@ static int print_branches(Tree *tree, const Branch *whole, size_t depth, size_t 
 }
 
 int stack_text_print_trees(const StackText *text, StackStore *store) {
-        TableColumn columns[] = {
-                { .header = "TIME", .right = true },
-                { .header = "ERROR", .right = true, .absent = true },
-                { .header = "SHARE", .right = true },
-                { .header = "STACK", .shrink_to = 30 },
-        };
+        TableColumn columns[_CELL_MAX + 1];
         _cleanup_(table_freep) Table *table = NULL;
         Tree tree = { .store = store, .total = total_ns(text, store) };
         int r = stack_store_sort(store);
 
         if (r != 0)
                 return r;
-        if (store->n == 0)
-                return print_heading(text, "no stacks");
-        for (size_t i = 0; i < store->n; i++)
-                columns[1].absent = columns[1].absent && store->rows[i].is_exact;
-        r = print_heading(text, "stacks");
-        if (r == 0)
-                r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
-                              &table);
+        r = print_heading(text, store);
+        if (r != 0 || store->n == 0)
+                return r;
+        set_columns(text, store, columns, true);
+        columns[_CELL_MAX] = (TableColumn){ .header = "STACK", .shrink_to = 30 };
+        r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
+                      &table);
         if (r < 0)
                 return r;
         tree.table = table;
         for (size_t i = 0; r == 0 && i < store->n;) {
-                Branch process = { .begin = i, .end = i, .is_exact = true };
+                Branch process = { .begin = i, .end = i };
 
                 while (process.end < store->n &&
                        store->rows[process.end].process == store->rows[i].process)
-                        branch_add(&process, &store->rows[process.end]);
+                        branch_add(&process, &tree, &store->rows[process.end]);
                 print_line(&tree, &process, 0, name_set_get(&store->names, store->rows[i].process),
                            false);
                 r = print_branches(&tree, &process, 0, 1);
@@ -459,5 +518,52 @@ int stack_text_print_trees(const StackText *text, StackStore *store) {
         }
         if (r == 0)
                 r = table_end(table);
-        return r == 0 ? print_end(text, "--limit 0", " (--all-rows)") : r;
+        return r == 0 ? print_end(text, store, "--limit 0", " (--all-rows)") : r;
+}
+
+/* the heaviest wait of each process */
+
+/* There a thread waits for what it wants and others have, or what a device is slow to give. */
+static bool place_is_taken(Span place) {
+        static const char *const names[] = { "lock", "file_lock", "storage", "blocked", "fault" };
+
+        for (size_t i = 0; i < ELEMENTSOF(names); i++)
+                if (span_is(place, names[i]))
+                        return true;
+        return false;
+}
+
+/* So many threads, or a part of one, are worth a line. */
+#define LEAST_WAITING 0.1
+
+int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t max) {
+        _cleanup_(freep) bool *has_line = calloc(store->names.n + 1, sizeof(*has_line));
+        size_t n = 0;
+        int r = 0;
+
+        if (!has_line)
+                return -ENOMEM;
+        /* Who waits for others to do or send something most often waits for work. */
+        for (size_t k = 0; r == 0 && k < 2 * store->n && n < max && store->elapsed_ns[0] > 0; k++) {
+                const StoredStack *row = &store->rows[k % store->n];
+                double threads = stack_store_threads(store, &row->of[0], 0);
+                Span place = name_set_get(&store->places, row->place);
+                _cleanup_(buffer_done) Buffer line = {};
+
+                if (has_line[row->process] || stack_place_is_rest(place) ||
+                    span_is(place, "running") || place_is_taken(place) != (k < store->n) ||
+                    !(threads >= LEAST_WAITING))
+                        continue;
+                has_line[row->process] = true;
+                printable_append_name(&line, name_set_get(&store->names, row->process));
+                buffer_append_byte(&line, ' ');
+                printable_append_name(&line, place);
+                buffer_append_byte(&line, ' ');
+                compact_append_threads(&line, threads);
+                buffer_append_text(&line, ": ");
+                stack_append_leaves(&line, store, row, true);
+                r = lines_print_buffer(lines, "waits", &line);
+                n++;
+        }
+        return r;
 }

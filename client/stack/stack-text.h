@@ -5,12 +5,14 @@
  * StackText
  *
  * Stacks for people: the heaviest, one a line, or a tree for each process. Both end with what is
- * not among them.
+ * not among them. Of two recordings they have how many threads were in a stack on average, what
+ * changed, and the standard error of that.
  */
 
 #include <json-c/json.h>
 #include <stdio.h>
 #include "base/macro.h"
+#include "render/lines.h"
 #include "render/table.h"
 #include "render/terminal.h"
 #include "stack/stack-store.h"
@@ -19,9 +21,10 @@ typedef struct StackText {
         FILE *out;
         const Terminal *terminal;
         TableLegend legend;
-        json_object *first; /* the first reply */
-        uint64_t n_hidden;  /* stacks that are not in the store */
-        bool has_rest;      /* places where threads have nothing to do are in the store, too */
+        json_object *firsts[2]; /* the first reply about each recording */
+        const char *words[2];   /* what two recordings are called */
+        uint64_t n_hidden;      /* stacks that are not in the store */
+        bool has_rest;          /* places where threads have nothing to do are in the store, too */
         bool is_chatty;
 } StackText;
 
@@ -38,7 +41,15 @@ int stack_append_scope(Buffer *line, json_object *recording);
 
 /*
  * Appends the three functions of @row that tell most, the innermost first: "read_page ← scan ←
- * query". How a system call enters the kernel and how a thread leaves its CPU is the same in every
+ * query", or with @is_inward the other way round: "query → scan → read_page". How a system call enters the kernel and how a thread leaves its CPU is the same in every
  * stack and says nothing.
  */
-int stack_append_leaves(Buffer *cell, const StackStore *store, const StackRow *row);
+int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
+                        bool is_inward);
+
+/*
+ * Prints a line for each process that waits most, at most @max of them: "app lock 6.8: worker_main
+ * → flush → pthread_mutex_lock" is the heaviest stack in which its threads wait, and how many do on
+ * average; nothing where hardly any does. The store has one recording and is matched. 0 or -errno.
+ */
+_must_check_ int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t max);

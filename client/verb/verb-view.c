@@ -6,7 +6,7 @@
 #include "json/json-writer.h"
 #include "render/cell.h"
 #include "report/group-view.h"
-#include "report/stack-view.h"
+#include "report/stack-report.h"
 #include "session/complain.h"
 #include "session/reference.h"
 #include "session/snapshot-call.h"
@@ -79,7 +79,7 @@ int show_between(Session *session, GroupView *view, const char *before, const ch
 }
 
 /* Calls Stacks about the recording in the spool, or about that file. */
-static int call_stacks(Session *session, const Reference *recording, StackView *view) {
+static int call_stacks(Session *session, const Reference *recording, StackReport *report) {
         _cleanup_(session_call_done) SessionCall call = {
                 .request = { .method = PROFILER_INTERFACE ".Stacks", .more = true },
                 .subject = recording->text,
@@ -90,50 +90,123 @@ static int call_stacks(Session *session, const Reference *recording, StackView *
         writer = session_call_begin(&call);
         json_write_key(writer, "recording");
         reference_write_json(writer, recording);
-        stack_view_write_parameters(view, writer);
-        return session_call(session, &call, stack_view_on_reply, view);
+        stack_report_write_parameters(report, writer);
+        return session_call(session, &call, stack_report_on_reply, report);
 }
 
-/* Prints the stacks in that form. People see those who have something to do, if anybody has. */
-static int show_stacks(Session *session, const Reference *recording, StackForm form) {
+/*
+ * Prints the stacks of one recording, or of two, in that form. People see those who have something
+ * to do, if anybody has. @view: the first screen of the recording, which is printed above; may be
+ * NULL.
+ */
+static int show_stacks(Session *session, const Reference recordings[], size_t n, StackForm form,
+                       GroupView *view) {
         bool all = options_have(session->options, OPTION_ALL_ROWS) ||
                    (form != STACK_FORM_LIST && form != STACK_FORM_TREES);
-        bool again;
-        int r;
+        bool again = true;
+        int r = 0;
 
-        do {
-                _cleanup_(stack_view_done)
-                        StackView view = { .session = session, .form = form, .has_rest = all };
+        while (r == 0 && again) {
+                _cleanup_(stack_report_done) StackReport report = {
+                        .session = session, .form = form, .has_rest = all, .is_pair = n > 1
+                };
 
-                r = call_stacks(session, recording, &view);
-                again = r == 0 && view.n_seen == 0 && !all;
+                for (; r == 0 && report.side < n; report.side++)
+                        r = call_stacks(session, &recordings[report.side], &report);
+                if (view && (r != 0 || report.n_seen > 0 || all)) {
+                        int shown;
+
+                        view->form.stacks = r == 0 ? &report.store : NULL;
+                        shown = group_view_end(view);
+                        r = r == 0 ? shown : r;
+                        view->form.stacks = NULL;
+                }
+                if (r == 0)
+                        r = stack_report_end(&report, &again);
                 all = true;
-        } while (again);
+        }
         return r;
 }
 
-/* The stacks in place of a view; refuses what has none. */
-static int show_stacks_alone(Session *session, const SubjectReference *subject, StackForm form) {
+/* 0, or an exit status after saying that @subject has no stacks, which @what asks for. */
+static int check_recording(Session *session, const SubjectReference *subject, const char *what) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
-        const Options *options = session->options;
-        bool is_tree = form == STACK_FORM_TREES || form == STACK_FORM_JSON;
-        const char *what = is_tree ? "--stacks" : format_name(options->format);
         char quoted[QUOTE_BYTES];
         int r = 0;
 
         if (!subject->is_interval)
                 r = describe_snapshot(session, &subject->ends[0], &reply);
-        if (r != 0)
+        if (r != 0 || head_is_of_recording(cell_member(reply, "snapshot")))
                 return r;
-        if (!head_is_of_recording(cell_member(reply, "snapshot")))
-                return complain(
-                        STATUS_USAGE,
-                        "%s is %s, and has no stacks: %s%s is for what \"ctprofctl record\" "
-                        "has made.",
-                        quote(subject->text, quoted),
-                        subject->is_interval ? "an interval" : "a snapshot",
-                        is_tree ? "" : "--format ", what);
-        return show_stacks(session, &subject->ends[0], form);
+        return complain(
+                STATUS_USAGE,
+                "%s is %s, and has no stacks: %s is for what \"ctprofctl record\" has made.",
+                quote(subject->text, quoted), subject->is_interval ? "an interval" : "a snapshot",
+                what);
+}
+
+/* The stacks in place of a view; refuses what has none. */
+static int show_stacks_alone(Session *session, const SubjectReference *subjects, size_t n,
+                             StackForm form) {
+        const Options *options = session->options;
+        Reference recordings[2] = { REFERENCE_EMPTY, REFERENCE_EMPTY };
+        char what[64];
+        int r = 0;
+
+        (void) snprintf(what, sizeof(what), "--%s%s",
+                        options_have(options, OPTION_STACKS) ? "stacks" : "format ",
+                        options_have(options, OPTION_STACKS) ? "" : format_name(options->format));
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                r = check_recording(session, &subjects[i], what);
+                recordings[i] = subjects[i].ends[0]; /* borrowed */
+        }
+        return r == 0 ? show_stacks(session, recordings, n, form, NULL) : r;
+}
+
+/*
+ * Finds out whether the options ask for stacks alone, and in which form. 0, or an exit status after
+ * a sentence.
+ */
+static int find_stack_form(const Session *session, bool *ret_alone, StackForm *ret) {
+        const Options *options = session->options;
+        bool has_stacks = options_have(options, OPTION_STACKS),
+             has_format = options_have(options, OPTION_FORMAT),
+             is_json = session->json != JSON_STYLE_OFF;
+        bool is_pair = strcmp(options->arguments[0], "compare") == 0;
+
+        *ret_alone = true;
+        *ret = is_json ? STACK_FORM_JSON : STACK_FORM_TREES;
+        switch (has_format ? options->format : FORMAT_TABLE) {
+        case FORMAT_FOLDED:
+                *ret = STACK_FORM_FOLDED;
+                break;
+        case FORMAT_SPEEDSCOPE:
+                *ret = STACK_FORM_SPEEDSCOPE;
+                break;
+        case FORMAT_CSV:
+        case FORMAT_NDJSON:
+                *ret_alone = has_stacks;
+                *ret = STACK_FORM_ROWS;
+                break;
+        case FORMAT_TABLE:
+                *ret_alone = has_stacks;
+                break;
+        case FORMAT_HTML:
+        case FORMAT_CTPROF:
+        case FORMAT_KTSTR:
+        case _FORMAT_MAX:
+                *ret_alone = false;
+                break;
+        }
+        if (has_stacks && (!*ret_alone || *ret == STACK_FORM_FOLDED ||
+                           *ret == STACK_FORM_SPEEDSCOPE || (is_pair && *ret == STACK_FORM_ROWS)))
+                return complain(STATUS_USAGE, "--stacks is a table%s: give --format %s alone.",
+                                is_pair ? " or JSON" : ", JSON, csv or ndjson",
+                                format_name(options->format));
+        if (is_json && has_format && *ret_alone)
+                return complain(STATUS_USAGE,
+                                "--format and --json are two forms of one result: give either.");
+        return 0;
 }
 
 int verb_show(Session *session) {
@@ -141,25 +214,15 @@ int verb_show(Session *session) {
         _cleanup_(subject_done) SubjectReference subject = SUBJECT_EMPTY;
         _cleanup_(group_view_freep) GroupView *view = NULL;
         const Options *options = session->options;
-        bool is_json = session->json != JSON_STYLE_OFF;
+        bool alone;
+        StackForm form;
         int r;
 
-        if (options_have(options, OPTION_STACKS) && options_have(options, OPTION_FORMAT) &&
-            options->format != FORMAT_TABLE)
-                return complain(STATUS_USAGE,
-                                "--stacks is a table or JSON: give --format %s alone.",
-                                format_name(options->format));
-        if (is_json && (options->format == FORMAT_FOLDED || options->format == FORMAT_SPEEDSCOPE))
-                return complain(STATUS_USAGE,
-                                "--format and --json are two forms of one result: give either.");
-        r = subject_open(options->arguments[1], &subject);
-        if (r == 0 && options_have(options, OPTION_STACKS))
-                return show_stacks_alone(session, &subject,
-                                         is_json ? STACK_FORM_JSON : STACK_FORM_TREES);
-        if (r == 0 && options->format == FORMAT_FOLDED)
-                return show_stacks_alone(session, &subject, STACK_FORM_FOLDED);
-        if (r == 0 && options->format == FORMAT_SPEEDSCOPE)
-                return show_stacks_alone(session, &subject, STACK_FORM_SPEEDSCOPE);
+        r = find_stack_form(session, &alone, &form);
+        if (r == 0)
+                r = subject_open(options->arguments[1], &subject);
+        if (r == 0 && alone)
+                return show_stacks_alone(session, &subject, 1, form);
         if (r == 0 && subject.is_interval)
                 r = refuse_sides_of_interval(session->options);
         for (size_t i = 0; r == 0 && !subject.is_interval && i < ELEMENTSOF(of_intervals); i++)
@@ -176,10 +239,10 @@ int verb_show(Session *session) {
                 r = call_view(session, view, PROFILER_INTERFACE ".Show",
                               &(Side){ "snapshot", &subject, 1, false }, 1);
         if (r == STATUS_DONE_OTHERWISE)
-                return show_stacks(session, &subject.ends[0], STACK_FORM_HTML);
+                return show_stacks(session, subject.ends, 1, STACK_FORM_HTML, NULL);
         /* A first screen ends with the stacks; one who asks for rows wants these alone. */
-        if (r == 0 && view->is_recording && view->form.overview && !view->form.rows)
-                r = show_stacks(session, &subject.ends[0], STACK_FORM_LIST);
+        if (r == 0 && group_view_waits(view))
+                r = show_stacks(session, subject.ends, 1, STACK_FORM_LIST, view);
         return r;
 }
 
@@ -192,30 +255,43 @@ int compare_subjects(Session *session, GroupView *view, const SubjectReference s
         return call_view(session, view, PROFILER_INTERFACE ".Compare", sides, ELEMENTSOF(sides));
 }
 
-static int compare_pair(Session *session, const char *before, const char *after) {
-        SubjectReference subjects[2] = { SUBJECT_EMPTY, SUBJECT_EMPTY };
-        _cleanup_(group_view_freep) GroupView *view = NULL;
-        char interval[QUOTE_BYTES], snapshot[QUOTE_BYTES];
-        const Options *options = session->options;
-        bool is_interval;
-        int r;
+/* What stands below two intervals of which at least one is a recording, or why it does not. */
+static int compare_stacks(Session *session, const GroupView *view,
+                          const SubjectReference subjects[static 2]) {
+        const Reference recordings[] = { subjects[0].ends[0], subjects[1].ends[0] };
+        char with[QUOTE_BYTES], without[QUOTE_BYTES];
+        bool first = view->is_recording[0];
 
-        r = subject_open_anywhere(session, before, &subjects[0]);
-        if (r == 0)
-                r = subject_open_anywhere(session, after, &subjects[1]);
-        /* Both are snapshots or intervals; the daemon knows if two snapshots have one between. */
-        is_interval = subjects[0].is_interval;
-        if (r == 0 && is_interval != subjects[1].is_interval)
-                r = complain(STATUS_USAGE,
-                             "%s is an interval and %s a snapshot: \"compare\" takes two of one "
-                             "kind.",
-                             quote(subjects[is_interval ? 0 : 1].text, interval),
-                             quote(subjects[is_interval ? 1 : 0].text, snapshot));
-        else if (r == 0 && is_interval && options_have(options, OPTION_TOTALS))
-                r = complain(STATUS_USAGE,
-                             "--totals is for two snapshots: an interval has work, and no "
-                             "totals of lives.");
-        else if (r == 0 && !is_interval && options_have(options, OPTION_WINDOW))
+        if (group_view_has_stacks(view))
+                return show_stacks(session, recordings, ELEMENTSOF(recordings), STACK_FORM_LIST,
+                                   NULL);
+        if (session->is_chatty)
+                (void) printf("\nno stacks: %s has some, and %s was not recorded\n",
+                              quote(subjects[first ? 0 : 1].text, with),
+                              quote(subjects[first ? 1 : 0].text, without));
+        return 0;
+}
+
+static int compare_opened(Session *session, const SubjectReference subjects[static 2]) {
+        _cleanup_(group_view_freep) GroupView *view = NULL;
+        const Options *options = session->options;
+        /*
+         * Both are snapshots or intervals; the daemon knows if two snapshots have one between, and
+         * what is a recording, which is an interval.
+         */
+        bool is_interval = subjects[0].is_interval || subjects[1].is_interval, alone;
+        StackForm form;
+        int r = find_stack_form(session, &alone, &form);
+
+        if (r != 0)
+                return r;
+        if (alone)
+                return show_stacks_alone(session, subjects, 2, form);
+        if (is_interval && options_have(options, OPTION_TOTALS))
+                return complain(STATUS_USAGE,
+                                "--totals is for two snapshots: an interval has work, and no "
+                                "totals of lives.");
+        if (!is_interval && options_have(options, OPTION_WINDOW))
                 r = refuse_sides_of_interval(options);
         if (r == 0)
                 r = group_view_new(
@@ -224,8 +300,27 @@ static int compare_pair(Session *session, const char *before, const char *after)
                         &view);
         if (r == 0)
                 r = compare_subjects(session, view, subjects);
-        if (r == 0 && view->above)
-                r = STATUS_ABOVE;
+        if (r == STATUS_DONE_OTHERWISE) {
+                const Reference recordings[] = { subjects[0].ends[0], subjects[1].ends[0] };
+
+                return show_stacks(session, recordings, ELEMENTSOF(recordings), STACK_FORM_HTML,
+                                   NULL);
+        }
+        if (r == 0 && (view->is_recording[0] || view->is_recording[1]) && view->form.overview &&
+            !view->form.rows)
+                r = compare_stacks(session, view, subjects);
+        return r == 0 && view->above ? STATUS_ABOVE : r;
+}
+
+static int compare_pair(Session *session, const char *before, const char *after) {
+        SubjectReference subjects[2] = { SUBJECT_EMPTY, SUBJECT_EMPTY };
+        int r;
+
+        r = subject_open_anywhere(session, before, &subjects[0]);
+        if (r == 0)
+                r = subject_open_anywhere(session, after, &subjects[1]);
+        if (r == 0)
+                r = compare_opened(session, subjects);
         subject_done(&subjects[0]);
         subject_done(&subjects[1]);
         return r;
@@ -250,6 +345,10 @@ static int compare_sets(Session *session) {
         /* One snapshot on each side has no variance: compare it as two snapshots. */
         if (before.n == 1 && after.n == 1)
                 return compare_pair(session, before.texts[0], after.texts[0]);
+        if (options_have(session->options, OPTION_STACKS) ||
+            session->options->format == FORMAT_FOLDED)
+                return complain(STATUS_USAGE,
+                                "Stacks are those of two recordings: sets have none.");
         r = group_view_new(&(GroupForm){ .session = session, .kind = REPORT_SETS }, &view);
         if (r == 0) {
                 const Side sides[] = { { "before", before.subjects, before.n, true },

@@ -56,7 +56,7 @@
           "Show what was done between two snapshots, or compare intervals, sets or hosts",         \
           "two snapshots", 0, VERB_ANY_ARGUMENTS,                                                  \
           OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |           \
-          OPTION_BIT(ALPHA), VERB_VIEW_FORMATS, MANY)                                              \
+          OPTION_BIT(ALPHA) | OPTION_BIT(STACKS), VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED), MANY)                                              \
         V(run, "run", "-- COMMAND...",                                                             \
           "Capture, run COMMAND, capture again, and compare",                                      \
           "a command", 1, VERB_ANY_ARGUMENTS,                                                      \
@@ -149,6 +149,12 @@
           "recording also folded or speedscope, which are stacks for other programs")              \
         H(show, ALL_ROWS, NULL,                                                                    \
           "Also rows without a value")                                                             \
+        H(compare, FORMAT, NULL,                                                                   \
+          "table (default), csv or ndjson (a row for each group and metric, see "                  \
+          "ctprof-rows(5)), or html (one page for a browser: redirect it into a file); of two "    \
+          "recordings also folded, which has both times of each stack for other programs")         \
+        H(compare, STACKS, NULL,                                                                   \
+          "Of two recordings: the stacks of each process as a tree, with what changed")            \
         H(compare, THRESHOLD, NULL,                                                                \
           "Only what changed by more percent; growth from zero, resets, new and ended groups "     \
           "count as more; exit 3 if there is anything")                                            \

@@ -44,6 +44,8 @@
           __VA_ARGS__)                                                                             \
         R(other, "for anything else, in 32-bit programs for everything; other_wait_call has the "  \
           "number of the last system call", __VA_ARGS__)
+/* In these a thread has nothing to do. */
+#define WAIT_REASONS_OF_REST(R) R(idle) R(sleep) R(poll) R(child) R(signal) R(stopped)
 #define WAIT_REASONS(R, ...)                                                                       \
         WAIT_REASONS_APART(R, __VA_ARGS__)                                                         \
         R(sync, "in state D inside of fsync, fdatasync, msync, sync, syncfs and sync_file_range, " \

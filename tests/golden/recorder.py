@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A daemon that has one recording, whatever it is asked for, in place of ctprofd."""
+"""A daemon that has a recording, whatever it is asked for, and stacks of a later one, in place of ctprofd."""
 import json
 import socket
 import threading
@@ -9,7 +9,9 @@ PER_REPLY = 200
 
 def replies_to(call, answers):
     """The parameters of each reply; "limit" and "places" of Stacks are obeyed."""
-    parts = answers[call["method"].rpartition(".")[2]]
+    method = call["method"].rpartition(".")[2]
+    name = call["parameters"].get("recording", {}).get("name")
+    parts = answers.get(f"{method} {name}", answers[method])
     if not call["method"].endswith(".Stacks"):
         return parts
     stacks, wanted, places = parts[1]["stacks"], call["parameters"], {}

@@ -822,8 +822,67 @@ def views():
                         ("compare", "--before", "rec,other", "--after", "a..b,third")):
             result = ctl(*command)
             expect_equal((result.status, result.err), (0, ""), command)
+        for sides in (("a..b", "rec"), ("rec", "a..b")):
+            result = ctl("compare", *sides)
+            expect_equal((result.status, result.err), (0, ""), sides)
+            expect('no stacks: "rec" has some, and "a..b" was not recorded' in result.out, result.out)
         error, parameters = failure(ask(ctl, "Stacks", recording={"name": "a"}))
         expect("recording" in json.dumps(parameters), "of a snapshot:", error, parameters)
+
+
+def renamed(ctl, name):
+    """The load under a name that no other test uses."""
+    return shutil.copy(BUILD / "tests" / "live" / "places", ctl.spool.parent / name)
+
+
+@test
+def first_screen():
+    """what waits most stands above the groups with its functions, and a list ends the screen"""
+    with daemon() as ctl, known_threads(renamed(ctl, "screen-load")):
+        record(ctl, 2, tag="rec")
+        lines = ctl("show", "rec").out.splitlines()
+        waits = [line for line in lines[:lines.index(next(line for line in lines if line.startswith("GROUP")))]
+                 if line.startswith("waits")]
+        expect(1 <= len(waits) <= 3, waits)
+        expect(re.match(r"waits +screen-load lock [\d.]+: (?:\S+ → )*at_mutex", waits[0]), waits)
+        expect("stacks" in lines, "there is no list")
+
+
+@test
+def changes():
+    """two recordings are compared stack by stack, as exact as the times of their threads are"""
+    with daemon() as ctl:
+        with known_threads(renamed(ctl, "changed-load")):
+            record(ctl, 2, tag="busy")
+        record(ctl, 1, tag="quiet")
+        compared = ctl("compare", "busy", "quiet", "--stacks", "--json").json()
+        sides = {"a": "busy", "b": "quiet"}
+        lengths = {side: compared[side]["elapsedNs"] for side in sides}
+        sums = {side: collections.Counter() for side in sides}
+        for stack in compared["stacks"]:
+            ns = {side: (stack[side] or {"ns": 0})["ns"] for side in sides}
+            for side in sides:
+                sums[side][stack["place"]] += ns[side]
+            change = SECOND * (ns["b"] / lengths["b"] - ns["a"] / lengths["a"])
+            expect(abs(change - stack["changePerSecondNs"]) <= 1 + abs(change) * 1e-9, stack)
+        keys = [(stack["process"], stack["place"], *stack["frames"]) for stack in compared["stacks"]]
+        expect_equal(len(keys), len(set(keys)), "stacks that are there once")
+        moved = [abs(stack["changePerSecondNs"]) for stack in compared["stacks"]]
+        expect_equal(moved, sorted(moved, reverse=True), "the order")
+        for side, name in sides.items():
+            expect_equal(+sums[side], +collections.Counter(stacks(ctl, name)[0]["places"]), side)
+        mine = [stack for stack in compared["stacks"] if stack["process"] == "changed-load" and "at_mutex" in stack["frames"]
+                and stack["place"] == "lock"]
+        expect(mine and mine[0]["b"] is None and mine[0]["changePerSecondNs"] < -SECOND / 10, mine)
+        result = ctl("compare", "busy", "quiet")
+        block = result.out[result.out.index("stacks: how many threads"):]
+        expect(re.search(r"^changed-load(?:/at_mutex)? +lock +[\d.]+ +- +−", block, re.M), block)
+        for line in ctl("compare", "busy", "quiet", "--format", "folded").out.splitlines():
+            expect(re.fullmatch(r"[^;]+(?:;[^;]+)*;\[\w+\] \d+ \d+", line), line)
+        expect_equal(ctl("compare", "busy", "quiet", "--stacks").status, 0)
+        page = ctl("compare", "busy", "quiet", "--format", "html")
+        expect_equal((page.status, page.err), (0, ""), "the page")
+        expect('"before":{"snapshot":{"name":"busy"' in page.out, "the page is not of both")
 
 
 @test

@@ -6,6 +6,9 @@
  * stacks its function is. Stacks are rows of typed arrays. Those that are shown are in an order in
  * which each box is a run of them, so that a graph is laid out from sums up to each row, and nothing
  * is kept for a box that is too small to be seen.
+ *
+ * Of two recordings the time of a stack is the larger one of both, so that what is gone has a box, too, and colours
+ * say what became more or less; the earlier one is scaled to the length of the later.
  */
 
 const ROW_HEIGHT = 19;
@@ -14,8 +17,6 @@ const LEAST_WIDTH = 0.5;
 const LEAST_LABEL_WIDTH = 24;
 const MAX_HEIGHT = 16000; // browsers have no larger canvases
 
-// Threads have nothing to do there: these begin switched off.
-const RESTS = new Set(["idle", "sleep", "poll", "child", "signal", "stopped"]);
 const COLOURS = {
   running: "#e4572e", run_queue: "#f2a33a", storage: "#3f6fd1", blocked: "#7a5fd0", lock: "#b0336b", futex: "#d678a8",
   sleep: "#9aa5b1", poll: "#7fb0a4", pipe: "#2fa39b", socket: "#2f9e5f", terminal: "#94ad3c", file: "#5b9bef",
@@ -43,9 +44,10 @@ function readItems() {
 }
 
 function readRows(items) {
-  const n = items.info.stacks;
+  const {stacks: n, before, elapsedNs} = items.info, scale = before ? Number(elapsedNs) / Number(before.elapsedNs) : 1;
   const rows = {
     n, process: new Int32Array(n), thread: new Int32Array(n), place: new Int32Array(n), ns: new Float64Array(n),
+    was: before ? new Float64Array(n) : null, is: before ? new Float64Array(n) : null,
     samples: new Float64Array(n), error: new Float64Array(n), first: new Int32Array(n), frames: new Int32Array(n),
     ids: new Int32Array(items.info.frames),
   };
@@ -58,8 +60,17 @@ function readRows(items) {
       rows.ns[row] = numbers[i + 3];
       rows.samples[row] = numbers[i + 4];
       rows.error[row] = numbers[i + 5];
-      const shared = numbers[i + 6], more = numbers[i + 7];
-      i += 8;
+      i += 6;
+      if (before) {
+        rows.was[row] = rows.ns[row] * scale;
+        rows.is[row] = numbers[i];
+        rows.ns[row] = Math.max(rows.was[row], rows.is[row]);
+        rows.samples[row] += numbers[i + 1];
+        rows.error[row] = Math.hypot(rows.error[row] * scale, numbers[i + 2]);
+        i += 3;
+      }
+      const shared = numbers[i], more = numbers[i + 1];
+      i += 2;
       if (shared > 0) rows.ids.copyWithin(at, rows.first[row - 1], rows.first[row - 1] + shared);
       rows.first[row] = at;
       rows.frames[row] = shared + more;
@@ -91,6 +102,8 @@ const showName = name => name.replace(/[\uef00-\uefff]/g, c => "\\x" + (c.charCo
 
 // colours
 
+const MORE = [214, 60, 50], LESS = [47, 111, 190], SAME = [150, 156, 162];
+
 const parseColour = text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16));
 const mix = (a, b, share) => a.map((value, i) => Math.round(value * (1 - share) + b[i] * share));
 const cssColour = colour => `rgb(${colour.join(",")})`;
@@ -100,6 +113,9 @@ function placeColour(name, number) {
   const angle = number * 2.4;
   return [0, 2.1, 4.2].map(shift => Math.round(140 + 80 * Math.cos(angle + shift)));
 }
+
+// Red is more, blue is less: the stronger, the larger a part of the time it is.
+const changeColour = (was, is) => mix(SAME, is > was ? MORE : LESS, was + is > 0 ? Math.abs(is - was) / Math.max(was, is) : 0);
 
 // the graph
 
@@ -120,8 +136,9 @@ class Graph {
     for (let row = 0; row < this.rows.n; row++) placeNs[this.rows.place[row]] += this.rows.ns[row];
     this.placeNs = placeNs;
     this.totalNs = placeNs.reduce((sum, ns) => sum + ns, 0);
-    const isBusy = this.places.some((name, i) => !RESTS.has(name) && placeNs[i] > 0);
-    this.on = this.places.map(name => !isBusy || !RESTS.has(name));
+    // Places without work begin switched off.
+    const rests = new Set(items.info.rests), isBusy = placeNs.some((ns, place) => !rests.has(place) && ns > 0);
+    this.on = this.places.map((name, place) => !isBusy || !rests.has(place));
     this.threadId = this.functions.length + this.names.length;
     this.placeId = this.threadId + this.names.length;
     this.sift();
@@ -180,6 +197,11 @@ class Graph {
     const {rows} = this, shown = this.order().filter(row => this.on[rows.place[row]]), n = shown.length;
     this.shown = shown;
     this.sums = new Float64Array(n + 1);
+    this.sides = rows.was && [rows.was, rows.is].map(ns => {
+      const sums = new Float64Array(n + 1);
+      for (let i = 0; i < n; i++) sums[i + 1] = sums[i] + ns[shown[i]];
+      return sums;
+    });
     this.placeSums = this.places.map((_, place) => this.on[place] && this.placeNs[place] > 0 ? new Float64Array(n + 1) : null);
     for (let i = 0; i < n; i++) this.sums[i + 1] = this.sums[i] + rows.ns[shown[i]];
     this.placeSums.forEach((sums, place) => {
@@ -273,6 +295,11 @@ class Graph {
     return parts.sort((a, b) => b[1] - a[1]);
   }
 
+  // [before, after] of a box.
+  sidesOf(box) {
+    return this.sides.map(sums => sums[box.end] - sums[box.begin]);
+  }
+
   draw() {
     const canvas = element("graph"), width = Math.max(element("stage").clientWidth, 100);
     const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -291,7 +318,7 @@ class Graph {
     for (const box of this.boxes) {
       const parts = this.mixOf(box), y = box.depth * ROW_HEIGHT, all = parts.reduce((sum, part) => sum + part[1], 0);
       const gap = box.width > 3 ? 1 : 0, boxWidth = box.width - gap;
-      const colour = parts.length > 0 ? this.colours[parts[0][0]] : [128, 128, 128];
+      const colour = this.sides ? changeColour(...this.sidesOf(box)) : parts.length > 0 ? this.colours[parts[0][0]] : [128, 128, 128];
       const isFaint = box.outer || this.matches && !this.matches[box.id];
       context.fillStyle = cssColour(mix(colour, paper, isFaint ? 0.85 : isDark ? 0.45 : 0.4));
       context.fillRect(box.x, y, boxWidth, ROW_HEIGHT - 1);
@@ -354,7 +381,11 @@ class Graph {
     }
     const name = document.createElement("b"), facts = document.createElement("div"), mixture = document.createElement("span");
     name.textContent = this.nameOf(box.id);
-    facts.textContent = [
+    const [was, is] = this.sides ? this.sidesOf(box) : [0, 0];
+    facts.textContent = this.sides ? [
+      `${timeText(was)} → ${timeText(is)}`,
+      `${is < was ? "−" : "+"}${timeText(Math.abs(is - was))}` + (variance > 0 ? ` ± ${timeText(Math.sqrt(variance))}` : ""),
+      `${samples} samples`].join(", ") : [
       timeText(ns) + (variance > 0 ? ` ± ${timeText(Math.sqrt(variance))}` : ""),
       `${shareText(ns / (this.sums[this.sums.length - 1] || 1))} of what is shown`, `${shareText(ns / (this.totalNs || 1))} of all`,
       `${samples} samples`].join(", ");
@@ -366,7 +397,9 @@ class Graph {
 // the page
 
 function showHead(items, graph) {
-  const {info} = items, head = info.snapshot || {}, name = showName(String(head.name ?? "recording"));
+  const {info} = items, head = info.snapshot || {}, {before} = info;
+  let name = showName(String(head.name ?? "recording"));
+  if (before) name = `${showName(String((before.snapshot || {}).name ?? "recording"))} → ${name}`;
   element("title").textContent = name;
   document.title = `${name} – ctprof`;
   const parts = [];
@@ -374,7 +407,12 @@ function showHead(items, graph) {
   if (head.kernelRelease) parts.push(showName(String(head.kernelRelease)));
   if (head.startRealtimeNs) parts.push(new Date(Number(head.startRealtimeNs) / 1e6).toLocaleString());
   if (info.elapsedNs) parts.push(`recorded for ${timeText(Number(info.elapsedNs))}`);
-  parts.push(`${timeText(graph.totalNs)} of threads in ${graph.rows.n} stacks`);
+  if (before) {
+    parts.push(`and ${timeText(Number(before.elapsedNs))} before, whose times are scaled to that`);
+    parts.push("red became more and blue less, and a box is as wide as the larger time of its stacks");
+  } else {
+    parts.push(`${timeText(graph.totalNs)} of threads in ${graph.rows.n} stacks`);
+  }
   if (info.scope) parts.push(`only${info.scope}`);
   const facts = info.recording || {};
   const lost = ["lostRing", "lostPending", "lostStorage", "lostBusy", "overflowStacks"].reduce((sum, key) => sum + Number(facts[key] || 0), 0);
@@ -446,6 +484,8 @@ function start() {
   element("page").hidden = false;
   showHead(items, graph);
   showLegend(graph);
+  // Threads of two recordings are told by their processes.
+  element("threads").parentElement.hidden = Boolean(items.info.before);
   listen(graph);
   graph.draw();
   element("detail").textContent = "Point at a function to see its time; click it to zoom in, and again to zoom out.";

@@ -22,7 +22,7 @@ static const char stacks[] =
 static const char *const parts[] = {
         PIECE "[{\"info\":{\"version\":\"",
         "\"snapshot\":{\"name\":\"r\"},\"elapsedNs\":9,\"recording\":null,\"places\":{\"lock\":5},"
-        "\"stacks\":3,\"frames\":6}}]</script>\n",
+        "\"stacks\":3,\"frames\":6,\"rests\":[]}}]</script>\n",
         PIECE "[{\"places\":[\"lock\",\"running\"]}]</script>\n",
         PIECE "[{\"names\":[\"light\",\"heavy\",\"\\u003c/script\\u003e\"]}]</script>\n",
         PIECE "[{\"functions\":[\"main\",\"f\",\"a",
@@ -42,8 +42,8 @@ START_TEST(a_page_has_each_name_once) {
         FILE *file = open_memstream(&text, &n);
 
         for (size_t i = 0; i < json_object_array_length(rows); i++)
-                ck_assert_int_eq(stack_store_add(&store, json_object_array_get_idx(rows, i)), 0);
-        ck_assert_int_eq(flame_page_write(file, &store, first), 0);
+                ck_assert_int_eq(stack_store_add(&store, 0, json_object_array_get_idx(rows, i)), 0);
+        ck_assert_int_eq(flame_page_write(file, &store, (json_object *const[2]){ first }), 0);
         ck_assert_int_eq(fclose(file), 0);
         ck_assert_int_eq(strncmp(text, flame_page_head, strlen(flame_page_head)), 0);
         ck_assert_str_eq(text + n - strlen(flame_page_tail), flame_page_tail);
@@ -68,13 +68,41 @@ START_TEST(an_empty_recording_has_a_page) {
         size_t n;
         FILE *file = open_memstream(&text, &n);
 
-        ck_assert_int_eq(flame_page_write(file, &store, first), 0);
+        ck_assert_int_eq(flame_page_write(file, &store, (json_object *const[2]){ first }), 0);
         ck_assert_int_eq(fclose(file), 0);
-        ck_assert_ptr_nonnull(strstr(text, "\"stacks\":0,\"frames\":0}}]"));
+        ck_assert_ptr_nonnull(strstr(text, "\"stacks\":0,\"frames\":0,\"rests\":[]}}]"));
         ck_assert_ptr_nonnull(strstr(text, PIECE "[{\"end\":{}}]"));
         free(text);
         stack_store_done(&store);
         (void) json_object_put(first);
+}
+END_TEST
+
+START_TEST(two_recordings_have_both_numbers) {
+        json_object *firsts[2] = { json_tokener_parse("{\"elapsedNs\":9}"),
+                                   json_tokener_parse("{\"elapsedNs\":7}") };
+        json_object *rows = json_tokener_parse(stacks);
+        StackStore store = { .elapsed_ns = { 9, 7 } };
+        char *text = NULL;
+        size_t n;
+        FILE *file = open_memstream(&text, &n);
+
+        for (size_t i = 0; i < json_object_array_length(rows); i++)
+                ck_assert_int_eq(stack_store_add(&store, i > 0, json_object_array_get_idx(rows, i)),
+                                 0);
+        ck_assert_int_eq(stack_store_add(&store, 0, json_object_array_get_idx(rows, 1)), 0);
+        ck_assert_int_eq(stack_store_match(&store), 0);
+        ck_assert_int_eq(flame_page_write(file, &store, firsts), 0);
+        ck_assert_int_eq(fclose(file), 0);
+        ck_assert_ptr_nonnull(strstr(text, "\"elapsedNs\":7,\"recording\":null,\"places\":null,"
+                                           "\"before\":{\"snapshot\":null,\"elapsedNs\":9,"));
+        /* The thread of one name keeps it; what is not there is 0. */
+        ck_assert_ptr_nonnull(strstr(text, PIECE "[{\"stacks\":[1,2,1,20,7,3,20,7,3,0,2,0,1,"));
+        free(text);
+        stack_store_done(&store);
+        (void) json_object_put(rows);
+        for (size_t i = 0; i < ELEMENTSOF(firsts); i++)
+                (void) json_object_put(firsts[i]);
 }
 END_TEST
 
@@ -92,7 +120,7 @@ START_TEST(a_failed_write_sticks) {
         FILE *file = fopen("/dev/full", "we");
 
         ck_assert_ptr_nonnull(file);
-        ck_assert_int_eq(flame_page_write(file, &store, first), -ENOSPC);
+        ck_assert_int_eq(flame_page_write(file, &store, (json_object *const[2]){ first }), -ENOSPC);
         (void) fclose(file);
         stack_store_done(&store);
         (void) json_object_put(first);
@@ -105,6 +133,7 @@ int main(void) {
 
         tcase_add_test(page, a_page_has_each_name_once);
         tcase_add_test(page, an_empty_recording_has_a_page);
+        tcase_add_test(page, two_recordings_have_both_numbers);
         tcase_add_test(page, the_page_allows_nothing_but_itself);
         tcase_add_test(page, a_failed_write_sticks);
         suite_add_tcase(suite, page);

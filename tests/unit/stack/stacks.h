@@ -31,12 +31,16 @@ static inline json_object *parsed(const char *json) {
 }
 
 /* Adds the stacks of a JSON array. */
-static inline void fill(StackStore *store, const char *json) {
+static inline void fill_side(StackStore *store, unsigned side, const char *json) {
         json_object *stacks = parsed(json);
 
         for (size_t i = 0; i < json_object_array_length(stacks); i++)
-                ck_assert_int_eq(stack_store_add(store, json_object_array_get_idx(stacks, i)), 0);
+                ck_assert_int_eq(stack_store_add(store, side, json_object_array_get_idx(stacks, i)),
+                                 0);
         (void) json_object_put(stacks);
+}
+static inline void fill(StackStore *store, const char *json) {
+        fill_side(store, 0, json);
 }
 
 typedef struct Written {

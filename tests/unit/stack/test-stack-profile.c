@@ -25,11 +25,51 @@ static const struct {
 START_TEST(a_folded_line_is_a_stack) {
         json_object *stack = parsed(folded_rows[_i].stack);
         _cleanup_(buffer_done) Buffer line = {};
+        StackStore store = {};
 
-        ck_assert_int_eq(stack_append_folded(&line, stack), 0);
+        ck_assert_int_eq(stack_store_add(&store, 0, stack), 0);
+        ck_assert_int_eq(stack_append_folded(&line, &store, &store.rows[0]), 0);
         ck_assert_msg(span_is(buffer_span(&line), folded_rows[_i].line), "%.*s", (int) line.n,
                       line.bytes);
         (void) json_object_put(stack);
+        stack_store_done(&store);
+}
+END_TEST
+
+/* Ten seconds, and five, in which as much was done. */
+START_TEST(a_folded_line_of_two_has_both) {
+        static const char *const lines[] = {
+                "app;main;f;[lock] 1000000 3000000\n",
+                "app;main;[lock] 500000 0\n",
+                "app;g;[running] 0 250000\n",
+                "app;h;[running] 100000 100000\n",
+        };
+        StackStore store = { .elapsed_ns = { 10000000000, 5000000000 } };
+
+        fill_side(&store, 0,
+                  "[" STACK("app", "lock", "2000000000", "\"main\",\"f\"") "," STACK(
+                          "app", "lock", "1000000000",
+                          "\"main\"") "," STACK("app", "running", "200000000", "\"h\"") "]");
+        fill_side(&store, 1,
+                  "[" STACK("app", "running", "100000000", "\"h\"") "," STACK_OF(
+                          "app", "one", "lock", "1000000000", "0", "true",
+                          "\"main\",\"f\"") "," STACK_OF("app", "two", "lock", "2000000000", "0",
+                                                         "true",
+                                                         "\"main\",\"f\"") ","
+                                                                           "" STACK("app",
+                                                                                    "running",
+                                                                                    "250000000",
+                                                                                    "\"g\"") "]");
+        ck_assert_int_eq(stack_store_match(&store), 0);
+        ck_assert_uint_eq(store.n, ELEMENTSOF(lines));
+        for (size_t i = 0; i < store.n; i++) {
+                _cleanup_(buffer_done) Buffer line = {};
+
+                ck_assert_int_eq(stack_append_folded(&line, &store, &store.rows[i]), 0);
+                ck_assert_msg(span_is(buffer_span(&line), lines[i]), "%.*s", (int) line.n,
+                              line.bytes);
+        }
+        stack_store_done(&store);
 }
 END_TEST
 
@@ -84,7 +124,7 @@ START_TEST(stacks_that_begin_alike_come_together) {
         ck_assert_int_eq(stack_store_sort(&store), 0);
         for (size_t i = 0; i < ELEMENTSOF(order); i++) {
                 ck_assert(span_is(name_set_get(&store.names, store.rows[i].process), order[i]));
-                ck_assert_uint_eq(store.rows[i].ns, ns[i]);
+                ck_assert_uint_eq(store.rows[i].of[0].ns, ns[i]);
         }
         stack_store_done(&store);
 }
@@ -95,6 +135,7 @@ int main(void) {
         TCase *write = tcase_create("write");
 
         tcase_add_loop_test(write, a_folded_line_is_a_stack, 0, ELEMENTSOF(folded_rows));
+        tcase_add_test(write, a_folded_line_of_two_has_both);
         tcase_add_test(write, a_profile_has_one_for_each_process);
         tcase_add_test(write, stacks_that_begin_alike_come_together);
         suite_add_tcase(suite, write);

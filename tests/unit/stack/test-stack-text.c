@@ -44,7 +44,7 @@ START_TEST(three_functions_tell_what_a_stack_is_about) {
                              leaf_rows[_i].frames);
         ck_assert_int_eq(buffer_terminate(&json, &text), 0);
         fill(&store, text);
-        ck_assert_int_eq(stack_append_leaves(&cell, &store, &store.rows[0]), 0);
+        ck_assert_int_eq(stack_append_leaves(&cell, &store, &store.rows[0], false), 0);
         ck_assert_int_eq(buffer_terminate(&cell, &text), 0);
         ck_assert_str_eq(text, leaf_rows[_i].leaves);
         stack_store_done(&store);
@@ -101,7 +101,7 @@ START_TEST(the_heaviest_are_a_line_each) {
         const Terminal terminal = { .out = list_rows[_i].columns > 0,
                                     .columns = list_rows[_i].columns };
         StackText text = { .terminal = &terminal,
-                           .first = parsed(FIRST),
+                           .firsts = { parsed(FIRST) },
                            .n_hidden = list_rows[_i].n_hidden,
                            .has_rest = list_rows[_i].has_rest,
                            .is_chatty = list_rows[_i].is_chatty };
@@ -115,7 +115,7 @@ START_TEST(the_heaviest_are_a_line_each) {
         written_end(&written);
         ck_assert_str_eq(written.text, list_rows[_i].text);
         free(written.text);
-        (void) json_object_put(text.first);
+        (void) json_object_put(text.firsts[0]);
         stack_store_done(&store);
 }
 END_TEST
@@ -150,7 +150,7 @@ static const char mixed[] =
 START_TEST(a_tree_divides_where_stacks_do) {
         static const Terminal terminal = { .out = true, .columns = 80 };
         StackText text = {
-                .terminal = &terminal, .first = parsed(FIRST), .n_hidden = 2, .is_chatty = true
+                .terminal = &terminal, .firsts = { parsed(FIRST) }, .n_hidden = 2, .is_chatty = true
         };
         StackStore store = {};
         Written written;
@@ -163,7 +163,7 @@ START_TEST(a_tree_divides_where_stacks_do) {
         written_end(&written);
         ck_assert_str_eq(written.text, trees);
         free(written.text);
-        (void) json_object_put(text.first);
+        (void) json_object_put(text.firsts[0]);
         stack_store_done(&store);
 }
 END_TEST
@@ -189,6 +189,128 @@ START_TEST(exact_times_have_no_error) {
                                        "1.00s  20 %     [poll]\n"
                                        "1.00s  20 %     b\n"
                                        "                [lock]\n");
+        free(written.text);
+        stack_store_done(&store);
+}
+END_TEST
+
+/* Both are ten seconds long. */
+#define TEN_SECONDS \
+        { 10000000000, 10000000000 }
+
+static void fill_two(StackStore *store) {
+        fill_side(store, 0,
+                  "[" STACK_OF("app", "one", "lock", "500000000", "200000000", "false",
+                               LOCK) "," STACK("app", "running", "9000000000",
+                                               "\"main\"") "," STACK("db", "storage", "4000000000",
+                                                                     "\"read\"") "]");
+        fill_side(store, 1,
+                  "[" STACK_OF("app", "two", "lock", "68000000000", "0", "true", LOCK) "," STACK(
+                          "app", "running", "9000000000",
+                          "\"main\"") "," STACK("new", "running", "20000000", "\"x\"") "]");
+        ck_assert_int_eq(stack_store_match(store), 0);
+}
+
+START_TEST(two_recordings_are_told_by_what_changed) {
+        static const Terminal terminal = {};
+        StackText text = { .terminal = &terminal,
+                           .words = { "A", "B" },
+                           .is_chatty = true,
+                           .firsts = { parsed(FIRST), parsed("{}") } };
+        StackStore store = { .elapsed_ns = TEN_SECONDS };
+        Written written;
+
+        fill_two(&store);
+        ck_assert_uint_eq(store.n, 4);
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
+        written_end(&written);
+        ck_assert_str_eq(written.text,
+                         "stacks: how many threads were in each on average\n"
+                         "PROCESS PLACE      A    B CHANGE ERROR STACK\n"
+                         "app     lock    0.05  6.8   +6.8 \u00b10.02 pthread_mutex_lock \u2190 "
+                         "flush \u2190 work\n"
+                         "db      storage 0.40    -  \u22120.40       read\n"
+                         "new     running    -    0      0       x\n"
+                         "app     running 0.90 0.90      0       main\n"
+                         "without places in which threads wait for work\n"
+                         "A: 3 samples were lost, and 700 were taken\n");
+        free(written.text);
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_trees(&text, &store), 0);
+        written_end(&written);
+        ck_assert_str_eq(written.text,
+                         "stacks: how many threads were in each on average\n"
+                         "   A    B CHANGE ERROR STACK\n"
+                         "0.95  7.7   +6.8 \u00b10.02 app\n"
+                         "0.05  6.8   +6.8 \u00b10.02   start_thread\n"
+                         "                         work\n"
+                         "                         flush\n"
+                         "                         pthread_mutex_lock\n"
+                         "                         __lll_lock_wait\n"
+                         "                         [lock]\n"
+                         "0.90 0.90      0         main\n"
+                         "                         [running]\n"
+                         "0.40    -  \u22120.40       db\n"
+                         "0.40    -  \u22120.40         read\n"
+                         "                         [storage]\n"
+                         "   -    0      0       new\n"
+                         "   -    0      0         x\n"
+                         "                         [running]\n"
+                         "without places in which threads wait for work (--all-rows)\n"
+                         "A: 3 samples were lost, and 700 were taken\n");
+        free(written.text);
+        (void) json_object_put(text.firsts[0]);
+        (void) json_object_put(text.firsts[1]);
+        stack_store_done(&store);
+}
+END_TEST
+
+START_TEST(each_process_that_waits_has_a_line) {
+        static const Terminal terminal = { .out = true, .columns = 80 };
+        StackStore store = { .elapsed_ns = { 10000000000 } };
+        Written written;
+
+        fill(&store,
+             "[" STACK("pool", "futex", "90000000000", "\"next\"") "," STACK("idler", "poll", "90000000000", "\"p\"") "," STACK(
+                     "app", "running", "90000000000",
+                     "\"r\"") "," STACK_OF("app", "one", "lock", "34000000000", "0", "true",
+                                           LOCK) "," STACK_OF("app", "two", "lock", "34000000000",
+                                                              "0", "true",
+                                                              LOCK) "," STACK("app", "storage",
+                                                                              "30000000000",
+                                                                              "\"s\"") "," STACK("l"
+                                                                                                 "i"
+                                                                                                 "g"
+                                                                                                 "h"
+                                                                                                 "t",
+                                                                                                 "l"
+                                                                                                 "o"
+                                                                                                 "c"
+                                                                                                 "k",
+                                                                                                 "9"
+                                                                                                 "9"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0"
+                                                                                                 "0",
+                                                                                                 "\"l\"") "]");
+        ck_assert_int_eq(stack_store_match(&store), 0);
+        written_begin(&written);
+        ck_assert_int_eq(
+                stack_text_print_waits(
+                        &(Lines){ .out = written.file, .terminal = &terminal, .label_columns = 8 },
+                        &store, 3),
+                0);
+        written_end(&written);
+        ck_assert_str_eq(written.text,
+                         "waits     app lock 6.8: work \u2192 flush \u2192 pthread_mutex_lock\n"
+                         "waits     pool futex 9.0: next\n");
         free(written.text);
         stack_store_done(&store);
 }
@@ -260,7 +382,7 @@ START_TEST(what_is_no_stack_is_harmless) {
         for (size_t i = 0; i < ELEMENTSOF(odd); i++) {
                 json_object *stack = parsed(odd[i]);
 
-                ck_assert_int_eq(stack_store_add(&store, stack), 0);
+                ck_assert_int_eq(stack_store_add(&store, 0, stack), 0);
                 (void) json_object_put(stack);
         }
         written_begin(&written);
@@ -283,6 +405,8 @@ int main(void) {
         tcase_add_loop_test(print, the_heaviest_are_a_line_each, 0, ELEMENTSOF(list_rows));
         tcase_add_test(print, a_tree_divides_where_stacks_do);
         tcase_add_test(print, exact_times_have_no_error);
+        tcase_add_test(print, two_recordings_are_told_by_what_changed);
+        tcase_add_test(print, each_process_that_waits_has_a_line);
         tcase_add_test(print, without_stacks_there_is_a_word);
         tcase_add_loop_test(print, the_heading_says_of_what_they_are, 0, ELEMENTSOF(scope_rows));
         tcase_add_test(print, what_is_no_stack_is_harmless);

@@ -48,6 +48,9 @@ START_TEST(a_first_screen_ends_with_stacks) {
         ck_assert_str_eq(ctl.err, "");
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_ptr_eq(strstr(ctl.out, "interval  r..r: 4.000s from"), ctl.out);
+        /* Who waits most stands above the groups. */
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nwaits     app lock 0.75: main \u2192 f\n"));
+        ck_assert_ptr_nonnull(strstr(strstr(ctl.out, "waits"), "GROUP"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "\n\nstacks\n"
                                               "PROCESS  PLACE    TIME SHARE STACK\n"
                                               "app/work lock    3.00s  75 % f \u2190 main\n"
@@ -56,9 +59,9 @@ START_TEST(a_first_screen_ends_with_stacks) {
                                               "4 more stacks (--stacks)\n"));
         ck_assert_ptr_nonnull(strstr(ctl.asked, "{\"method\":\"io.ctprof.Profiler.Stacks\","
                                                 "\"parameters\":{\"recording\":{\"name\":\"r\"},"
-                                                "\"limit\":10," ASKED_PLACES "},\"more\":true}"));
-        CTL_RUN(&ctl, "show", "r", "--limit", "3");
-        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"limit\":3," ASKED_PLACES));
+                                                "\"limit\":1000," ASKED_PLACES "},\"more\":true}"));
+        CTL_RUN(&ctl, "show", "r", "--limit", "1");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\n5 more stacks (--stacks)\n"));
         /* One who asks for something else gets that alone. */
         CTL_RUN(&ctl, "show", "r", "--rows");
         ck_assert_ptr_null(strstr(ctl.asked, "Stacks"));
@@ -82,7 +85,7 @@ START_TEST(where_nobody_works_those_who_wait_are_shown) {
         ck_assert_ptr_nonnull(strstr(ctl.out, "app/work sleep 2.00s  33 % f \u2190 main\n"));
         ck_assert_ptr_null(strstr(ctl.out, "waiting for work"));
         ck_assert_ptr_nonnull(
-                strstr(ctl.asked, "{\"recording\":{\"name\":\"r\"},\"limit\":10},\"more\""));
+                strstr(ctl.asked, "{\"recording\":{\"name\":\"r\"},\"limit\":1000},\"more\""));
         end();
 }
 END_TEST
@@ -113,10 +116,23 @@ START_TEST(stacks_are_trees) {
 }
 END_TEST
 
+#define ROW_HEAD "r,h,,,,,,4000000000,app,work,"
+
 static const struct {
         const char *words[6];
         const char *out; /* begins like this */
 } forms[] = {
+        { { "show", "r", "--stacks", "--format", "csv" },
+          "recording,host,machine_id,boot_id,kernel_release,start_realtime_ns,end_realtime_ns,"
+          "elapsed_ns,process,thread,place,ns,samples,max_ns,standard_error_ns,exact,"
+          "frames\r\n" ROW_HEAD "lock,3000000000,3,1,0,true,main;f\r\n" ROW_HEAD
+          "running,1000000000,3,1,0,true,main;f\r\n" },
+        { { "show", "r", "--stacks", "--format", "ndjson" },
+          "{\"recording\":\"r\",\"host\":\"h\",\"machine_id\":null,\"boot_id\":null,"
+          "\"kernel_release\":null,\"start_realtime_ns\":null,\"end_realtime_ns\":null,"
+          "\"elapsed_ns\":4000000000,\"process\":\"app\",\"thread\":\"work\",\"place\":\"lock\","
+          "\"ns\":3000000000,\"samples\":3,\"max_ns\":1,\"standard_error_ns\":0,\"exact\":true,"
+          "\"frames\":\"main;f\"}\n" },
         { { "show", "r", "--stacks", "--json" },
           "{\"snapshot\":" OF_KIND(
                   "recording") ",\"recording\":{\"samples\":9},\"elapsedNs\":"
@@ -159,6 +175,82 @@ START_TEST(a_page_of_a_recording_is_a_flame_graph) {
 }
 END_TEST
 
+/* Two of them: the later one is twice as long. */
+#define SIDE_OF(kind) \
+        "{\"before\":" OF_KIND(kind) ",\"after\":" OF_KIND(kind) ",\"elapsedNs\":4000000000}"
+#define TWO(a, b)                                                                              \
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE_OF(a) ",\"b\":" SIDE_OF( \
+                b) ",\"sameBoot\":true,\"hostChanges\":[]},\"continues\":true}\0"              \
+                   "{\"parameters\":{\"overview\":[],\"hiddenRows\":0,\"hiddenGroups\":0}}")
+#define LATER                                                                              \
+        REPLIES("{\"parameters\":{\"snapshot\":" OF_KIND(                                  \
+                "recording") ",\"elapsedNs\":8000000000"                                   \
+                             "},\"continues\":true}\0{\"parameters\":{\"stacks\":[" STACK( \
+                                     "running", "6000000000") "],\"hiddenStacks\":0}}")
+
+static const Exchange compared[] = { { TWO("recording", "recording") }, { STACKS }, { LATER } };
+
+START_TEST(two_recordings_end_with_what_changed) {
+        begin(compared, 3);
+        CTL_RUN(&ctl, "compare", "r", "s");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out,
+                                     "\n\nstacks: how many threads were in each on average\n"
+                                     "PROCESS  PLACE      A    B CHANGE STACK\n"
+                                     "app/work lock    0.75    -  \u22120.75 f \u2190 main\n"
+                                     "app/work running 0.25 0.75  +0.50 f \u2190 main\n"));
+        /* What is light in both may have changed most: all are asked for. */
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "{\"recording\":{\"name\":\"s\"}," ASKED_PLACES));
+        CTL_RUN(&ctl, "compare", "r", "s", "--rows");
+        ck_assert_ptr_null(strstr(ctl.asked, "Stacks"));
+        CTL_RUN(&ctl, "compare", "r", "s", "--format", "html");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "[0,1,0,3000000000,3,0,0,0,0,0,2,0,1,"
+                                              "0,1,1,1000000000,3,0,6000000000,3,0,2,0]"));
+        end();
+}
+END_TEST
+
+static const Exchange half[] = { { TWO("snapshot", "recording") } };
+
+START_TEST(a_recording_and_an_interval_have_no_stacks) {
+        begin(half, 1);
+        CTL_RUN(&ctl, "compare", "a..b", "r");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\nno stacks: \"r\" has some, and \"a..b\" was not recorded\n"));
+        ck_assert_ptr_null(strstr(ctl.asked, "Stacks"));
+        end();
+}
+END_TEST
+
+static const Exchange pair[] = {
+        { INFORMED("recording") }, { INFORMED("recording") }, { STACKS }, { LATER }
+};
+
+START_TEST(what_changed_is_for_programs_too) {
+        begin(pair, 4);
+        CTL_RUN(&ctl, "compare", "r", "s", "--format", "folded");
+        expect(0, "app;main;f;[lock] 6000000 0\napp;main;f;[running] 2000000 6000000\n", "");
+        CTL_RUN(&ctl, "compare", "r", "s", "--stacks", "--json");
+        ck_assert_str_eq(ctl.err, "");
+        ck_assert_ptr_nonnull(strstr(
+                ctl.out,
+                "\"stacks\":[{\"process\":\"app\",\"place\":\"lock\",\"a\":{\"ns\":3000000000,"
+                "\"samples\":3,\"maxNs\":1,\"standardErrorNs\":0,\"exact\":true},\"b\":null,"
+                "\"changePerSecondNs\":-750000000,\"standardErrorPerSecondNs\":0,"
+                "\"frames\":[\"main\",\"f\"]},{\"process\":\"app\",\"place\":\"running\","));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"changePerSecondNs\":500000000,"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "],\"hiddenStacks\":4}\n"));
+        CTL_RUN(&ctl, "compare", "r", "s", "--stacks", "--limit", "1");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "0.75 -  \u22120.75 app\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "5 more stacks (--limit 0)\n"));
+        end();
+}
+END_TEST
+
 static const struct {
         const char *words[6];
         const char *complaint;
@@ -172,13 +264,20 @@ static const struct {
         { { "show", "a..b", "--format", "speedscope" },
           "\"a..b\" is an interval, and has no stacks: --format speedscope is for what "
           "\"ctprofctl record\" has made.\n" },
-        { { "show", "r", "--stacks", "--format", "csv" },
-          "--stacks is a table or JSON: give --format csv alone.\n" },
+        { { "show", "r", "--stacks", "--format", "html" },
+          "--stacks is a table, JSON, csv or ndjson: give --format html alone.\n" },
         { { "show", "r", "--json", "--format", "folded" },
           "--format and --json are two forms of one result: give either.\n" },
         { { "compare", "r", "r", "--format", "folded" },
-          "\"compare\" has no --format folded: there are table, csv, html, ndjson.\n" },
-        { { "compare", "r", "r", "--stacks" }, "\"compare\" does not take --stacks.\n" },
+          "\"r\" is a snapshot, and has no stacks: --format folded is for what \"ctprofctl "
+          "record\" has made.\n" },
+        { { "compare", "a..b", "r", "--stacks" },
+          "\"a..b\" is an interval, and has no stacks: --stacks is for what \"ctprofctl record\" "
+          "has made.\n" },
+        { { "compare", "r", "r", "--stacks", "--format", "csv" },
+          "--stacks is a table or JSON: give --format csv alone.\n" },
+        { { "compare", "r", "r", "--format", "speedscope" },
+          "\"compare\" has no --format speedscope: there are table, csv, folded, html, ndjson.\n" },
 };
 
 START_TEST(what_has_no_stacks_is_refused) {
@@ -203,6 +302,9 @@ int main(void) {
         tcase_add_test(view, stacks_are_trees);
         tcase_add_loop_test(view, programs_get_all_of_it, 0, ELEMENTSOF(forms));
         tcase_add_test(view, a_page_of_a_recording_is_a_flame_graph);
+        tcase_add_test(view, two_recordings_end_with_what_changed);
+        tcase_add_test(view, a_recording_and_an_interval_have_no_stacks);
+        tcase_add_test(view, what_changed_is_for_programs_too);
         tcase_add_loop_test(view, what_has_no_stacks_is_refused, 0, ELEMENTSOF(refusals));
         suite_add_tcase(suite, view);
         return check_main(suite);

@@ -28,6 +28,7 @@ void stack_report_done(StackReport *report) {
                 (void) json_object_put(report->firsts[i]);
         json_out_done(&report->out);
         row_writer_done(&report->rows);
+        stack_pprof_done(&report->pprof);
 }
 
 static bool is_list(const StackReport *report) {
@@ -52,6 +53,8 @@ void stack_report_write_parameters(const StackReport *report, JsonWriter *writer
         /* Of two recordings those count that differ, which may be light in both. */
         if (limit > 0 && !report->is_pair)
                 json_write_member_u64(writer, "limit", limit);
+        if (report->form == STACK_FORM_PPROF)
+                json_write_member_bool(writer, "files", true);
         if (report->has_rest)
                 return;
         json_write_key(writer, "places");
@@ -196,6 +199,8 @@ static int begin(StackReport *report, json_object *reply) {
                                                  "ctprofd does not say how long it was recorded.");
         if (report->form == STACK_FORM_SPEEDSCOPE)
                 json_out_init(&report->out, stdout, JSON_STYLE_SHORT);
+        if (report->form == STACK_FORM_PPROF)
+                return stack_pprof_begin(&report->pprof, stdout, reply);
         if (report->form == STACK_FORM_ROWS)
                 begin_rows(report, reply);
         if (report->form != STACK_FORM_JSON)
@@ -210,6 +215,8 @@ static int begin(StackReport *report, json_object *reply) {
 
 static int add(StackReport *report, json_object *stack) {
         report->n_seen++;
+        if (report->form == STACK_FORM_PPROF)
+                return stack_pprof_add(&report->pprof, stack);
         if (report->form == STACK_FORM_ROWS) {
                 write_row(&report->rows, stack);
                 return report->rows.error;
@@ -294,6 +301,8 @@ static int write_all(StackReport *report) {
                 return flame_page_write(stdout, store, report->firsts);
         case STACK_FORM_FOLDED:
                 return write_folded(store);
+        case STACK_FORM_PPROF:
+                return stack_pprof_end(&report->pprof, report->firsts[0]);
         case STACK_FORM_ROWS:
                 break;
         }

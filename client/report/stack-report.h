@@ -5,8 +5,8 @@
  * StackReport
  *
  * Passes the replies of Stacks on to stdout in the form the user wants. What needs all of them
- * before it can begin is kept in a StackStore; JSON and rows of one recording are written while
- * they come. Two recordings are asked for one after the other, and have one report.
+ * before it can begin is kept in a StackStore; JSON, rows and profiles of one recording are
+ * written while they come. Two recordings are asked for one after the other, and have one report.
  */
 
 #include <json-c/json.h>
@@ -15,6 +15,7 @@
 #include "json/json-writer.h"
 #include "report/row-writer.h"
 #include "session/session.h"
+#include "stack/stack-pprof.h"
 #include "stack/stack-store.h"
 
 typedef enum StackForm {
@@ -23,6 +24,7 @@ typedef enum StackForm {
         STACK_FORM_JSON,  /* the same with --json */
         STACK_FORM_ROWS,  /* the same with --format csv or ndjson */
         STACK_FORM_FOLDED,
+        STACK_FORM_PPROF,
         STACK_FORM_SPEEDSCOPE,
         STACK_FORM_HTML,
 } StackForm;
@@ -37,6 +39,7 @@ typedef struct StackReport {
         json_object *firsts[2]; /* the first reply about each; owned */
         JsonOut out;
         RowWriter rows;
+        StackPprof pprof;
         uint64_t n_seen, n_hidden;
 } StackReport;
 

@@ -27,6 +27,7 @@
         F(HTML, "html")     \
         F(KTSTR, "ktstr")   \
         F(NDJSON, "ndjson") \
+        F(PPROF, "pprof")   \
         F(SPEEDSCOPE, "speedscope")
 
 #define FORMAT_ID(id, name) FORMAT_##id,

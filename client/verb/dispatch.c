@@ -260,7 +260,8 @@ static int check_many(const Options *options, const Verb *verb, size_t n_hosts) 
                 return complain(STATUS_USAGE,
                                 "\"record\" needs --for TIME with several hosts: they record at "
                                 "the same time, each to its end.");
-        if (options->format == FORMAT_FOLDED || options->format == FORMAT_SPEEDSCOPE)
+        if (options->format == FORMAT_FOLDED || options->format == FORMAT_PPROF ||
+            options->format == FORMAT_SPEEDSCOPE)
                 return complain(STATUS_USAGE, "--format %s is for the stacks of one host.",
                                 format_name(options->format));
         if (options->format == FORMAT_HTML)

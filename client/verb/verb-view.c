@@ -172,7 +172,7 @@ static int find_stack_form(const Session *session, bool *ret_alone, StackForm *r
         bool has_stacks = options_have(options, OPTION_STACKS),
              has_format = options_have(options, OPTION_FORMAT),
              is_json = session->json != JSON_STYLE_OFF;
-        bool is_pair = strcmp(options->arguments[0], "compare") == 0;
+        bool is_pair = strcmp(options->arguments[0], "compare") == 0, is_table;
 
         *ret_alone = true;
         *ret = is_json ? STACK_FORM_JSON : STACK_FORM_TREES;
@@ -182,6 +182,9 @@ static int find_stack_form(const Session *session, bool *ret_alone, StackForm *r
                 break;
         case FORMAT_SPEEDSCOPE:
                 *ret = STACK_FORM_SPEEDSCOPE;
+                break;
+        case FORMAT_PPROF:
+                *ret = STACK_FORM_PPROF;
                 break;
         case FORMAT_CSV:
         case FORMAT_NDJSON:
@@ -198,14 +201,19 @@ static int find_stack_form(const Session *session, bool *ret_alone, StackForm *r
                 *ret_alone = false;
                 break;
         }
-        if (has_stacks && (!*ret_alone || *ret == STACK_FORM_FOLDED ||
-                           *ret == STACK_FORM_SPEEDSCOPE || (is_pair && *ret == STACK_FORM_ROWS)))
+        is_table = *ret == STACK_FORM_TREES || *ret == STACK_FORM_JSON ||
+                   (*ret == STACK_FORM_ROWS && !is_pair);
+        if (has_stacks && !(*ret_alone && is_table))
                 return complain(STATUS_USAGE, "--stacks is a table%s: give --format %s alone.",
                                 is_pair ? " or JSON" : ", JSON, csv or ndjson",
                                 format_name(options->format));
         if (is_json && has_format && *ret_alone)
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
+        if (*ret == STACK_FORM_PPROF && session->terminal.out)
+                return complain(STATUS_USAGE,
+                                "A profile is not for a terminal to show: redirect stdout to a "
+                                "file (> profile.pb.gz).");
         return 0;
 }
 

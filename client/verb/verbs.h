@@ -51,7 +51,7 @@
           "Show a snapshot or a recording, or what was done between two of one boot",              \
           "a snapshot or an interval", 1, 1,                                                       \
           OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS),                            \
-          VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(SPEEDSCOPE), MANY)                   \
+          VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(PPROF) | FORMAT_BIT(SPEEDSCOPE), MANY)                   \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
           "Show what was done between two snapshots, or compare intervals, sets or hosts",         \
           "two snapshots", 0, VERB_ANY_ARGUMENTS,                                                  \
@@ -146,7 +146,7 @@
         H(show, FORMAT, NULL,                                                                      \
           "table (default), csv or ndjson (a row for each group and metric, see "                  \
           "ctprof-rows(5)), or html (one page for a browser: redirect it into a file); of a "      \
-          "recording also folded or speedscope, which are stacks for other programs")              \
+          "recording also folded, pprof or speedscope, which are stacks for other programs")              \
         H(show, ALL_ROWS, NULL,                                                                    \
           "Also rows without a value")                                                             \
         H(compare, FORMAT, NULL,                                                                   \

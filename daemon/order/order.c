@@ -129,6 +129,7 @@ typedef struct AnalysisFields {
         double alpha;
         OptionalU64 limit;
         json_object *places;
+        OptionalBool files;
         const char *format;
         OptionalU64 output;
 } AnalysisFields;
@@ -182,10 +183,11 @@ static const struct Call {
           true,
           false,
           1,
-          3,
+          4,
           { SIDE("recording", OBJECT, 0),
             { "limit", PARAMETER_OPTIONAL_U64, false, offsetof(AnalysisFields, limit) },
-            { "places", PARAMETER_TEXTS, false, offsetof(AnalysisFields, places) } } },
+            { "places", PARAMETER_TEXTS, false, offsetof(AnalysisFields, places) },
+            { "files", PARAMETER_OPTIONAL_BOOL, false, offsetof(AnalysisFields, files) } } },
         { PROFILER_INTERFACE ".Info",
           ORDER_INFO,
           false,
@@ -340,6 +342,7 @@ int order_decode(const OrderDoor *door, json_object *parameters, Order *order) {
         }
         analysis->alpha = fields.alpha;
         analysis->limit = fields.limit.is_set ? fields.limit.value : 0;
+        analysis->files = fields.files.is_set && fields.files.value;
         r = view_decode(fields.view, &analysis->view, complaint);
         if (r == VIEW_E_INVALID)
                 return refuse_parameter(door, "view", complaint);

@@ -135,6 +135,7 @@ typedef struct AnalysisOrder {
         double alpha;    /* of sets */
         uint64_t limit;  /* of stacks; 0: all */
         uint64_t places; /* of stacks, a bit for each RecordPlace; 0: all */
+        bool files;      /* which the functions of stacks are in are told, too */
         unsigned n[2];   /* subjects on each side; what has no sides has one */
         OrderFd output;  /* of Convert and Import */
         OrderFormat format;

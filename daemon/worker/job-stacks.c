@@ -21,7 +21,8 @@ typedef struct Stacks {
         Head whole; /* of the recording, whose ends have their own */
         RecordingDocument recording;
         StackView view;
-        Buffer text; /* of a frame */
+        Buffer text;      /* of a frame */
+        bool tells_files; /* and places in them, of every frame */
 } Stacks;
 
 static void stacks_done(Stacks *stacks) {
@@ -119,10 +120,35 @@ static void write_frame(Stacks *stacks, const StackFrame *frame, JsonWriter *wri
         json_write_name(writer, buffer_span(text));
 }
 
+/* Where the frame is: the number of a file and a place in it; null of the kernel and of no file. */
+static void write_position(const Stacks *stacks, const StackFrame *frame, JsonWriter *writer) {
+        if (frame->module >= stacks->recording.modules.n) {
+                json_write_null(writer);
+                return;
+        }
+        json_write_array(writer);
+        json_write_u64(writer, frame->module);
+        json_write_u64(writer, frame->offset);
+        json_write_end(writer);
+}
+
+static void write_files(const Modules *modules, JsonWriter *writer) {
+        json_write_key(writer, "files");
+        json_write_array(writer);
+        for (size_t i = 0; i < modules->n; i++) {
+                json_write_object(writer);
+                json_write_member_name(writer, "path", span_of(modules->all[i]->path));
+                json_write_member_text(writer, "buildId", modules->all[i]->build_id);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+}
+
 static void write_stack(const void *userdata, size_t index, JsonWriter *writer) {
         Stacks *stacks = (Stacks *) (uintptr_t) userdata;
         const StackTable *table = &stacks->recording.table;
         const StackRow *row = &stacks->view.rows[index];
+        size_t begin = 0, end = 0;
 
         json_write_object(writer);
         json_write_member_name(writer, "process",
@@ -144,11 +170,20 @@ static void write_stack(const void *userdata, size_t index, JsonWriter *writer) 
                 json_write_text(writer, "[too short to be sampled]");
         else if (row->stack == STACK_NONE)
                 json_write_text(writer, "[too many stacks]");
-        else
-                for (size_t at = row->stack > 0 ? table->stacks[row->stack - 1] : 0;
-                     at < table->stacks[row->stack]; at++)
-                        write_frame(stacks, &table->frames[table->numbers[at]], writer);
+        else {
+                begin = row->stack > 0 ? table->stacks[row->stack - 1] : 0;
+                end = table->stacks[row->stack];
+        }
+        for (size_t at = begin; at < end; at++)
+                write_frame(stacks, &table->frames[table->numbers[at]], writer);
         json_write_end(writer);
+        if (stacks->tells_files) {
+                json_write_key(writer, "positions");
+                json_write_array(writer);
+                for (size_t at = begin; at < end; at++)
+                        write_position(stacks, &table->frames[table->numbers[at]], writer);
+                json_write_end(writer);
+        }
         json_write_end(writer);
 }
 
@@ -181,6 +216,9 @@ static int answer(Work *work, Stacks *stacks) {
         for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
                 json_write_member_u64(writer, places[place], stacks->view.place_ns[place]);
         json_write_end(writer);
+        stacks->tells_files = work->order->analysis.files;
+        if (stacks->tells_files)
+                write_files(&stacks->recording.modules, writer);
         r = answer_send(&work->answer, PACKET_PART, -EBADF);
         if (limit > 0)
                 n = (size_t) MIN_OF((uint64_t) n, limit);

@@ -7,8 +7,15 @@ import threading
 PER_REPLY = 200
 
 
+def positions_of(stack):
+    """Any place, and none of functions of the kernel."""
+    in_kernel = [frame for frame in stack["frames"] if frame.startswith(("entry_", "asm_", "ret_from"))]
+    n_user = stack["frames"].index(in_kernel[0]) if in_kernel else len(stack["frames"])
+    return [[int(frame.startswith("[")), 16 * len(frame)] if i < n_user else None for i, frame in enumerate(stack["frames"])]
+
+
 def replies_to(call, answers):
-    """The parameters of each reply; "limit" and "places" of Stacks are obeyed."""
+    """The parameters of each reply; "limit", "places" and "files" of Stacks are obeyed."""
     method = call["method"].rpartition(".")[2]
     name = call["parameters"].get("recording", {}).get("name")
     parts = answers.get(f"{method} {name}", answers[method])
@@ -18,8 +25,11 @@ def replies_to(call, answers):
     for stack in stacks:
         places[stack["place"]] = places.get(stack["place"], 0) + stack["ns"]
     stacks = [stack for stack in stacks if stack["place"] in wanted.get("places", [stack["place"]])]
-    some = stacks[:wanted.get("limit")]
-    return [dict(parts[0], places=places), *({"stacks": some[i:i + PER_REPLY]} for i in range(0, len(some), PER_REPLY)),
+    some, files = stacks[:wanted.get("limit")], {}
+    if wanted.get("files"):
+        some = [dict(stack, positions=positions_of(stack)) for stack in some]
+        files = {"files": [{"path": "/usr/bin/app", "buildId": "0123456789abcdef"}, {"path": "/usr/lib/libodd.so", "buildId": ""}]}
+    return [dict(parts[0], places=places) | files, *({"stacks": some[i:i + PER_REPLY]} for i in range(0, len(some), PER_REPLY)),
             {"hiddenStacks": len(stacks) - len(some)}]
 
 

@@ -11,10 +11,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 from harness import BUILD, CTPROFCTL, Daemon, Skip, call, end, expect, expect_equal, main, need_root, run, sysctl, temporary, test, wait_until
 from reasons import HZ, PARTS
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
+import pprof  # noqa: E402  pylint: disable=wrong-import-position
 
 INTERFACE = "io.ctprof.Profiler."
 STRANGER = 65534
@@ -883,6 +887,33 @@ def changes():
         page = ctl("compare", "busy", "quiet", "--format", "html")
         expect_equal((page.status, page.err), (0, ""), "the page")
         expect('"before":{"snapshot":{"name":"busy"' in page.out, "the page is not of both")
+
+
+@test
+def profile():
+    """a profile for pprof has the time of every stack, with files and their build ids, and pprof reads it"""
+    with daemon() as ctl, known_threads(renamed(ctl, "profiled-load")):
+        record(ctl, 2, tag="rec")
+        path = ctl.spool.parent / "profile.pb.gz"
+        with open(path, "wb") as out:
+            subprocess.run([CTPROFCTL, "--socket", ctl.socket, "show", "rec", "--format", "pprof"], stdout=out, check=True)
+        told = pprof.read(path.read_bytes())
+        first, found = stacks(ctl, "rec")
+        expect_equal(told["types"], [("samples", "count"), ("time", "nanoseconds")])
+        expect_equal((told["time_ns"], told["duration_ns"]), (first["snapshot"]["startRealtimeNs"], first["elapsedNs"]))
+        expect_equal([(sample["labels"], sample["values"], [name for name, *_ in sample["frames"]]) for sample in told["samples"]],
+                     [({"thread": stack["thread"], "process": stack["process"], "reason": stack["place"]},
+                       {"samples": stack["samples"], "time": stack["ns"]}, stack["frames"]) for stack in found])
+        mine = {file["path"]: file for file in told["mappings"]}[str(ctl.spool.parent / "profiled-load")]
+        expect(re.fullmatch("[0-9a-f]{8,64}", mine["build_id"]), mine)
+        known = [frame for sample in told["samples"] for frame in sample["frames"] if frame[0] == "at_mutex" and frame[1] == mine["path"]]
+        expect(known and known[0][2] > 0, "a function has no place in its file")
+        expect(all(path is None for sample in told["samples"] for name, path, _ in sample["frames"] if name == "do_syscall_64"),
+               "the kernel is in no file")
+        if shutil.which("go"):
+            read = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=time", "-nodecount=1000", path], capture_output=True,
+                                  text=True, check=True)
+            expect("at_mutex" in read.stdout, read.stdout)
 
 
 @test

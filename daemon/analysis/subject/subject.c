@@ -153,7 +153,7 @@ int subject_open(Subject *subject, int fd, const char *label) {
         return r == SNAPSHOT_FILE_E_NO_HEAD ? 0 : subject_file_result(subject, r);
 }
 
-/* Ends are called as the recording is: that name is what the caller knows. */
+/* Ends are called as the recording is, which is what the caller knows, and say that they are its. */
 static int open_part(Subject *subject, SnapshotPart part, const Head *recording) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
         int r;
@@ -163,6 +163,7 @@ static int open_part(Subject *subject, SnapshotPart part, const Head *recording)
         r = snapshot_file_reader_new(subject->fd, part, &file, &subject->head, &subject->fault);
         if (r == 0)
                 memcpy(subject->head.name, recording->name, sizeof(recording->name));
+        subject->head.is_recording = true;
         return r == SNAPSHOT_FILE_E_NO_HEAD ? SUBJECT_E_UNREADABLE
                                             : subject_file_result(subject, r);
 }

@@ -94,6 +94,8 @@ START_TEST(a_recording_is_an_interval) {
         ck_assert_ptr_null(answer.error);
         ck_assert_str_eq(json_object_get_string(reply_with(&answer, "kind")), "interval");
         ck_assert_str_eq(text_at(reply_with(&answer, "elapsedNs")), "2000000000");
+        ck_assert_str_eq(text_at(json_path(reply_with(&answer, "before"), "fileKind", NULL)),
+                         "\"recording\"");
         conversation_done(&answer);
 }
 END_TEST
@@ -175,6 +177,24 @@ static void check_stacks(WorkerConfinement confinement) {
 START_TEST(stacks_have_the_time_of_their_threads) {
         check_stacks(WORKER_FREE);
         check_stacks(WORKER_CONFINED);
+}
+END_TEST
+
+START_TEST(frames_are_in_files) {
+        const int fd = recording_from(5, RECORDED("500", "0"));
+        Conversation answer;
+        json_object *stack;
+
+        ask(STACKS, "{\"recording\":" FILE_OF(0) ",\"files\":true}", &fd, 1, WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_str_eq(text_at(reply_with(&answer, "files")),
+                         "[{\"path\":\"\\/lib\\/a.so\",\"buildId\":\"\"}]");
+        stack = json_object_array_get_idx(reply_with(&answer, "stacks"), 3);
+        ck_assert_str_eq(text_at(json_path(stack, "positions", NULL)), "[[0,0],[0,18],null]");
+        /* What is no stack has no frames in files. */
+        stack = json_object_array_get_idx(reply_with(&answer, "stacks"), 0);
+        ck_assert_str_eq(text_at(json_path(stack, "positions", NULL)), "[]");
+        conversation_done(&answer);
 }
 END_TEST
 
@@ -266,6 +286,7 @@ int main(void) {
         tcase_add_test(tcase, a_recording_and_two_snapshots_are_two_intervals);
         tcase_add_test(tcase, a_recording_is_no_snapshot);
         tcase_add_test(tcase, stacks_have_the_time_of_their_threads);
+        tcase_add_test(tcase, frames_are_in_files);
         tcase_add_test(tcase, the_heaviest_stacks_come_first);
         tcase_add_test(tcase, stacks_that_are_not_there);
         tcase_add_loop_test(tcase, a_document_without_room_is_told, 0, 2);

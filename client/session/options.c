@@ -117,7 +117,8 @@ static const Choice choices[_CHOICE_MAX] = {
                                  "does not say whose: it is both, kernel, user or none." },
         [CHOICE_format] = { format_names, _FORMAT_MAX, 0, offsetof(Options, format), " ",
                             "is not a format: views are table, csv, ndjson or html, of a recording "
-                            "also folded, pprof or speedscope, exports are ctprof, ktstr or ndjson." },
+                            "also folded, pprof or speedscope, exports are ctprof, ktstr, ndjson "
+                            "or denet." },
 };
 
 /* True for a number of seconds with up to nine decimals. */

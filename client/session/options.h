@@ -23,6 +23,7 @@
         F(TABLE, "table")   \
         F(CSV, "csv")       \
         F(CTPROF, "ctprof") \
+        F(DENET, "denet")   \
         F(FOLDED, "folded") \
         F(HTML, "html")     \
         F(KTSTR, "ktstr")   \

@@ -16,6 +16,7 @@
 #include "session/reference.h"
 #include "session/snapshot-call.h"
 #include "verb/verb-view.h"
+#include "verb/denet-export.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
 
@@ -25,6 +26,7 @@ static const char *const suffixes[_FORMAT_MAX] = {
         [FORMAT_CTPROF] = ".ctprof.zst",
         [FORMAT_KTSTR] = ".ktstr.zst",
         [FORMAT_NDJSON] = ".ndjson",
+        [FORMAT_DENET] = ".denet.json",
 };
 
 /* The state of one export. */
@@ -146,6 +148,32 @@ static int export_file(Export *export) {
         json_write_member_text(writer, "format", format_name(export->format));
         json_write_member_u64(writer, "output", 1); /* of fds */
         return call_for_head(export, &convert, NULL);
+}
+
+/* of an interval: the client adds it up from a view by thread */
+
+static int export_denet(Export *export) {
+        _cleanup_(subject_done) SubjectReference subject = SUBJECT_EMPTY;
+        _cleanup_(denet_export_done) DenetExport denet = {};
+        _cleanup_(json_out_done) JsonOut out = {};
+        Session *session = export->session;
+        FILE *file;
+        int r;
+
+        r = subject_open(session->options->arguments[1], &subject);
+        if (r == 0)
+                r = denet_export_read(session, &subject, &denet);
+        if (r != 0)
+                return r;
+        export->head = json_object_get(denet.head);
+        r = open_output(export, cell_string(cell_member(export->head, "name")));
+        if (r == 0)
+                r = output_stream(export->output, "write the threads", &file);
+        if (r != 0)
+                return r;
+        json_out_init(&out, file, JSON_STYLE_SHORT);
+        r = denet_export_write(&denet, &out);
+        return r < 0 ? complain_errno(r, "write the threads") : r;
 }
 
 /* of all that changed */
@@ -322,9 +350,10 @@ int verb_export(Session *session) {
                                         "intervals: a snapshot is exported as it is.",
                                         option_table[id].name);
         if (options_have(options, OPTION_FORMAT) && options->format == FORMAT_CSV)
-                return complain(STATUS_USAGE,
-                                "A snapshot is exported as ctprof, ktstr or ndjson: --format csv "
-                                "is for \"export --changes\".");
+                return complain(
+                        STATUS_USAGE,
+                        "A snapshot is exported as ctprof, ktstr, ndjson or denet: --format csv "
+                        "is for \"export --changes\".");
         if (options->n_arguments < 2)
                 return complain(STATUS_USAGE,
                                 "\"export\" needs a snapshot, as in \"ctprofctl export SNAPSHOT "
@@ -332,10 +361,14 @@ int verb_export(Session *session) {
         if (options->n_arguments > 2 && strcmp(options->arguments[2], "-") == 0 &&
             session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE, "\"-\" and --json both want stdout: name a file.");
-        r = reference_open(options->arguments[1], &export.source);
-        if (r != 0)
-                return r;
-        r = export.source.is_file ? export_file(&export) : export_from_spool(&export);
+        if (export.format == FORMAT_DENET) {
+                r = export_denet(&export);
+        } else {
+                r = reference_open(options->arguments[1], &export.source);
+                if (r != 0)
+                        return r;
+                r = export.source.is_file ? export_file(&export) : export_from_spool(&export);
+        }
         if (r == 0)
                 r = output_publish(export.output);
         if (r != 0)

@@ -13,6 +13,7 @@
 #include "session/snapshot-set.h"
 #include "verb/verb.h"
 #include "verb/verb-view.h"
+#include "view/view-part.h"
 #include "wire/limits.h"
 #include "wire/message-object.h"
 
@@ -24,17 +25,22 @@ typedef struct Side {
         bool is_set;
 } Side;
 
-/* Calls the analysis job alone if all subjects are of files, else the daemon. */
-static int call_view(Session *session, GroupView *view, const char *method, const Side *sides,
-                     size_t n_sides) {
-        _cleanup_(session_call_done) SessionCall call = {
-                .endpoint = ENDPOINT_ANALYSIS,
-                .request = { .method = method, .more = true },
-        };
-        JsonWriter *writer = session_call_begin(&call);
+/* Of a call about subjects, which has their files. */
+typedef struct ViewCall {
+        SessionCall call;
         int fds[LIMIT_SNAPSHOTS_PER_CALL];
-        size_t n_fds = 0;
+        size_t n_fds;
+} ViewCall;
 
+/* Calls the analysis job alone if all subjects are of files, else the daemon. */
+static JsonWriter *begin_call(ViewCall *view_call, const char *method, const Side *sides,
+                              size_t n_sides) {
+        SessionCall *call = &view_call->call;
+        JsonWriter *writer;
+
+        *view_call = (ViewCall){ .call = { .endpoint = ENDPOINT_ANALYSIS,
+                                           .request = { .method = method, .more = true } } };
+        writer = session_call_begin(call);
         for (const Side *side = sides; side < sides + n_sides; side++) {
                 json_write_key(writer, side->parameter);
                 if (side->is_set)
@@ -42,19 +48,43 @@ static int call_view(Session *session, GroupView *view, const char *method, cons
                 for (size_t i = 0; i < side->n; i++) {
                         const SubjectReference *subject = &side->subjects[i];
 
-                        subject_write_json(writer, subject, fds, &n_fds);
+                        subject_write_json(writer, subject, view_call->fds, &view_call->n_fds);
                         if (!subject->ends[0].is_file ||
                             (subject->is_interval && !subject->ends[1].is_file))
-                                call.endpoint = ENDPOINT_DAEMON;
+                                call->endpoint = ENDPOINT_DAEMON;
                 }
                 if (side->is_set)
                         json_write_end(writer);
         }
-        group_view_write_parameters(view, writer);
-        call.request.fds = fds;
-        call.request.n_fds = n_fds;
-        call.is_about_files = n_fds > 0;
-        return session_call(session, &call, group_view_on_reply, view);
+        call->request.fds = view_call->fds;
+        call->request.n_fds = view_call->n_fds;
+        call->is_about_files = view_call->n_fds > 0;
+        return writer;
+}
+
+static int call_view(Session *session, GroupView *view, const char *method, const Side *sides,
+                     size_t n_sides) {
+        ViewCall call;
+        int r;
+
+        group_view_write_parameters(view, begin_call(&call, method, sides, n_sides));
+        r = session_call(session, &call.call, group_view_on_reply, view);
+        session_call_done(&call.call);
+        return r;
+}
+
+int call_show(Session *session, const SubjectReference *subject, const View *view,
+              SessionOnReply on_reply, void *userdata) {
+        ViewCall call;
+        JsonWriter *writer = begin_call(&call, PROFILER_INTERFACE ".Show",
+                                        &(Side){ "snapshot", subject, 1, false }, 1);
+        int r;
+
+        json_write_key(writer, "view");
+        view_write_json(writer, view);
+        r = session_call(session, &call.call, on_reply, userdata);
+        session_call_done(&call.call);
+        return r;
 }
 
 /* one subject */
@@ -196,6 +226,7 @@ static int find_stack_form(const Session *session, bool *ret_alone, StackForm *r
                 break;
         case FORMAT_HTML:
         case FORMAT_CTPROF:
+        case FORMAT_DENET:
         case FORMAT_KTSTR:
         case _FORMAT_MAX:
                 *ret_alone = false;

@@ -82,10 +82,11 @@
         V(rename, "rename", "OLD NEW",                                                             \
           "Give a snapshot of the spool another name",                                             \
           "the old name and the new one", 2, 2, 0, 0, ONE)                                         \
-        V(export, "export", "SNAPSHOT [FILE|-]|--changes [FILE|-]",                                \
+        V(export, "export", "SNAPSHOT|A..B [FILE|-]|--changes [FILE|-]",                               \
           "Copy a snapshot out of the spool, or convert it or all that changed",                   \
           NULL, 0, 2, OPTION_BIT(FORMAT) | OPTION_BIT(CHANGES) | VERB_CHANGES_BITS,                \
-          FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV), MANY)     \
+          FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV) |     \
+                  FORMAT_BIT(DENET), MANY)     \
         V(import, "import", "FILE",                                                                \
           "Put a snapshot file into the spool",                                                    \
           "a file", 1, 1, OPTION_BIT(TAG), 0, ONE)                                                 \
@@ -170,8 +171,9 @@
         H(record, OUTPUT, NULL,                                                                    \
           "Write the recording to FILE (\"-\": stdout) instead of the spool")                      \
         H(export, FORMAT, NULL,                                                                    \
-          "ctprof (default: the file as it is), ktstr (for the prior tool) or ndjson (one "        \
-          "thread per line); with --changes ndjson (default) or csv")                              \
+          "ctprof (default: the file as it is), ktstr (for the prior tool), ndjson (one thread "   \
+          "per line) or denet (of an interval or a recording: how long threads did not run, as "   \
+          "that program has it); with --changes ndjson (default) or csv")                              \
         H(export, SINCE, NULL,                                                                     \
           "With --changes: only intervals that end at TIME or later: \"2026-11-20 15:30\", "       \
           "today, yesterday, -2h")                                                                 \

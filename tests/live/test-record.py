@@ -879,14 +879,50 @@ def changes():
                 and stack["place"] == "lock"]
         expect(mine and mine[0]["b"] is None and mine[0]["changePerSecondNs"] < -SECOND / 10, mine)
         result = ctl("compare", "busy", "quiet")
-        block = result.out[result.out.index("stacks: how many threads"):]
-        expect(re.search(r"^changed-load(?:/at_mutex)? +lock +[\d.]+ +- +−", block, re.M), block)
+        block = result.out[result.out.index("stacks: how many threads"):].splitlines()
+        expect_equal(block[1].split()[:5], ["PROCESS", "PLACE", "A", "B", "CHANGE"])
+        expect(10 <= len(block[2:]) <= 15, block)
         for line in ctl("compare", "busy", "quiet", "--format", "folded").out.splitlines():
             expect(re.fullmatch(r"[^;]+(?:;[^;]+)*;\[\w+\] \d+ \d+", line), line)
-        expect_equal(ctl("compare", "busy", "quiet", "--stacks").status, 0)
+        trees = ctl("compare", "busy", "quiet", "--stacks", "--limit", "0").out
+        expect(re.search(r"^ *[\d.]+ +- +−[\d.]+ +(?:±\S+ +)?changed-load$", trees, re.M), trees)
         page = ctl("compare", "busy", "quiet", "--format", "html")
         expect_equal((page.status, page.err), (0, ""), "the page")
-        expect('"before":{"snapshot":{"name":"busy"' in page.out, "the page is not of both")
+        expect(re.search('"before":{"snapshot":{[^}]*"name":"busy"', page.out), "the page is not of both")
+
+
+@test
+def off_cpu():
+    """the times off the CPU that denet would have are those of all places but running, of recordings and of intervals"""
+    with daemon() as ctl, known_threads() as (process, tids):
+        expect_equal(ctl("capture", "--tag", "a").status, 0)
+        record(ctl, 2, tag="rec")
+        expect_equal(ctl("capture", "--tag", "b").status, 0)
+        begin, finish, _ = documents(file_of(ctl, "rec"))
+        exact = {tid: sum(ns for place, ns in times.items() if place != "running") for (tid, _), times in exact_times(begin, finish).items()}
+        for subject in ("rec", "a..b"):
+            result = ctl("export", "--format", "denet", subject, "-")
+            expect_equal((result.status, result.err), (0, ""), subject)
+            told = result.json()["ebpf"]["offcpu"]
+            stats, top = told["thread_stats"], told["top_blocking_threads"]
+            expect_equal(list(told), ["total_time_ns", "total_events", "avg_time_ns", "max_time_ns", "min_time_ns",
+                                      "top_blocking_threads", "thread_stats"])
+            if subject == "rec":
+                expect_equal({name: stats[f"{process.pid}:{tid}"]["total_time_ns"] for name, tid in tids.items()},
+                             {name: exact[tid] for name, tid in tids.items()})
+            sleeper = stats[f"{process.pid}:{tids['at_sleep']}"]
+            expect(sleeper["count"] > 0 and sleeper["avg_time_ns"] == sleeper["total_time_ns"] // sleeper["count"], sleeper)
+            expect_equal((sleeper["max_time_ns"], sleeper["min_time_ns"]), (None, None))
+            expect(sum(thread["total_time_ns"] for thread in stats.values()) <= told["total_time_ns"], "threads have more than all")
+            expect_equal(told["avg_time_ns"], told["total_time_ns"] // told["total_events"])
+            expect(1 <= len(top) <= 10, top)
+            expect_equal([thread["time_ms"] for thread in top], sorted((thread["time_ms"] for thread in top), reverse=True))
+            for thread in top:
+                ns = stats[f"{thread['pid']}:{thread['tid']}"]["total_time_ns"]
+                expect(abs(thread["time_ms"] - ns / 1e6) < 1e-6, thread)
+                expect(abs(thread["percentage"] - 100 * ns / told["total_time_ns"]) < 1e-6, thread)
+        result = ctl("export", "--format", "denet", "a", "-")
+        expect_equal((result.status, result.out), (2, ""))
 
 
 @test

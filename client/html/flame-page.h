@@ -5,11 +5,12 @@
  * FlamePage
  *
  * One file that a browser shows without loading anything else: the stacks of a recording as a flame
- * graph of all time, or those of two with what changed. Its data are items of a page (html-page.h), which flame.js reads:
+ * graph of all time, or those of two with what changed. Its data are items of a page (html-page.h),
+ * which flame.js reads:
  *
- *     info       {version, snapshot, elapsedNs, recording, places, stacks, frames, rests}; the last are
- *                numbers of places in which threads have nothing to do. Of two recordings these are
- *                of the later, and "before" has the first four of the earlier
+ *     info       {version, snapshot, elapsedNs, recording, places, stacks, frames, rests}; the last
+ *                are numbers of places in which threads have nothing to do. Of two recordings these
+ *                are of the later, and "before" has the first four but the version of the earlier
  *     places     [NAME...]: where threads were
  *     names      [NAME...]: of processes and threads
  *     functions  [NAME...]

@@ -47,7 +47,7 @@ typedef struct StackReport {
 void stack_report_done(StackReport *report);
 /* Writes the parameters "limit" and "places"; @writer is in an object. */
 void stack_report_write_parameters(const StackReport *report, JsonWriter *writer);
-/* This is a SessionOnReply; @userdata is the StackReport. In a list the heaviest come first then. */
+/* A SessionOnReply; @userdata is the StackReport. A list or a pair is matched with the last. */
 int stack_report_on_reply(void *userdata, Connection *connection, json_object *parameters,
                           bool last);
 /*

@@ -40,16 +40,19 @@ _must_check_ int stack_text_print_trees(const StackText *text, StackStore *store
 int stack_append_scope(Buffer *line, json_object *recording);
 
 /*
+ * Prints a line for each process that waits most, at most @max of them:
+ *
+ *     waits  app lock 6.8: worker_main → flush → pthread_mutex_lock
+ *
+ * is the heaviest stack in which its threads wait, and how many do on average; nothing where hardly
+ * any does. The store has one recording and is matched. 0 or -errno.
+ */
+_must_check_ int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t max);
+
+/*
  * Appends the three functions of @row that tell most, the innermost first: "read_page ← scan ←
- * query", or with @is_inward the other way round: "query → scan → read_page". How a system call enters the kernel and how a thread leaves its CPU is the same in every
- * stack and says nothing.
+ * query", or with @is_inward the other way round: "query → scan → read_page". How a system call
+ * enters the kernel and how a thread leaves its CPU is the same in every stack and says nothing.
  */
 int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
                         bool is_inward);
-
-/*
- * Prints a line for each process that waits most, at most @max of them: "app lock 6.8: worker_main
- * → flush → pthread_mutex_lock" is the heaviest stack in which its threads wait, and how many do on
- * average; nothing where hardly any does. The store has one recording and is matched. 0 or -errno.
- */
-_must_check_ int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t max);

@@ -51,12 +51,13 @@
           "Show a snapshot or a recording, or what was done between two of one boot",              \
           "a snapshot or an interval", 1, 1,                                                       \
           OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS),                            \
-          VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(PPROF) | FORMAT_BIT(SPEEDSCOPE), MANY)                   \
+          VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(PPROF) | FORMAT_BIT(SPEEDSCOPE),     \
+          MANY)                                                                                    \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
           "Show what was done between two snapshots, or compare intervals, sets or hosts",         \
           "two snapshots", 0, VERB_ANY_ARGUMENTS,                                                  \
           OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |           \
-          OPTION_BIT(ALPHA) | OPTION_BIT(STACKS), VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED), MANY)                                              \
+          OPTION_BIT(ALPHA) | OPTION_BIT(STACKS), VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED), MANY)    \
         V(run, "run", "-- COMMAND...",                                                             \
           "Capture, run COMMAND, capture again, and compare",                                      \
           "a command", 1, VERB_ANY_ARGUMENTS,                                                      \
@@ -82,11 +83,11 @@
         V(rename, "rename", "OLD NEW",                                                             \
           "Give a snapshot of the spool another name",                                             \
           "the old name and the new one", 2, 2, 0, 0, ONE)                                         \
-        V(export, "export", "SNAPSHOT|A..B [FILE|-]|--changes [FILE|-]",                               \
+        V(export, "export", "SNAPSHOT|A..B [FILE|-]|--changes [FILE|-]",                           \
           "Copy a snapshot out of the spool, or convert it or all that changed",                   \
           NULL, 0, 2, OPTION_BIT(FORMAT) | OPTION_BIT(CHANGES) | VERB_CHANGES_BITS,                \
-          FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV) |     \
-                  FORMAT_BIT(DENET), MANY)     \
+          FORMAT_BIT(CTPROF) | FORMAT_BIT(KTSTR) | FORMAT_BIT(NDJSON) | FORMAT_BIT(CSV) |          \
+                  FORMAT_BIT(DENET), MANY)                                                         \
         V(import, "import", "FILE",                                                                \
           "Put a snapshot file into the spool",                                                    \
           "a file", 1, 1, OPTION_BIT(TAG), 0, ONE)                                                 \
@@ -147,7 +148,7 @@
         H(show, FORMAT, NULL,                                                                      \
           "table (default), csv or ndjson (a row for each group and metric, see "                  \
           "ctprof-rows(5)), or html (one page for a browser: redirect it into a file); of a "      \
-          "recording also folded, pprof or speedscope, which are stacks for other programs")              \
+          "recording also folded, pprof or speedscope, which are stacks for other programs")       \
         H(show, ALL_ROWS, NULL,                                                                    \
           "Also rows without a value")                                                             \
         H(compare, FORMAT, NULL,                                                                   \
@@ -173,7 +174,7 @@
         H(export, FORMAT, NULL,                                                                    \
           "ctprof (default: the file as it is), ktstr (for the prior tool), ndjson (one thread "   \
           "per line) or denet (of an interval or a recording: how long threads did not run, as "   \
-          "that program has it); with --changes ndjson (default) or csv")                              \
+          "that program has it); with --changes ndjson (default) or csv")                          \
         H(export, SINCE, NULL,                                                                     \
           "With --changes: only intervals that end at TIME or later: \"2026-11-20 15:30\", "       \
           "today, yesterday, -2h")                                                                 \

@@ -153,7 +153,7 @@ int subject_open(Subject *subject, int fd, const char *label) {
         return r == SNAPSHOT_FILE_E_NO_HEAD ? 0 : subject_file_result(subject, r);
 }
 
-/* Ends are called as the recording is, which is what the caller knows, and say that they are its. */
+/* Ends say that they are of a recording, and are called as it is, which the caller knows. */
 static int open_part(Subject *subject, SnapshotPart part, const Head *recording) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
         int r;

@@ -268,38 +268,23 @@ START_TEST(two_recordings_are_told_by_what_changed) {
 }
 END_TEST
 
+// clang-format off
+#define WAITING                                                                                    \
+        "[" STACK("pool", "futex", "90000000000", "\"next\"") ","                                  \
+        STACK("idler", "poll", "90000000000", "\"p\"") ","                                         \
+        STACK("app", "running", "90000000000", "\"r\"") ","                                        \
+        STACK_OF("app", "one", "lock", "34000000000", "0", "true", LOCK) ","                       \
+        STACK_OF("app", "two", "lock", "34000000000", "0", "true", LOCK) ","                       \
+        STACK("app", "storage", "30000000000", "\"s\"") ","                                        \
+        STACK("light", "lock", "990000000", "\"l\"") "]"
+// clang-format on
+
 START_TEST(each_process_that_waits_has_a_line) {
         static const Terminal terminal = { .out = true, .columns = 80 };
         StackStore store = { .elapsed_ns = { 10000000000 } };
         Written written;
 
-        fill(&store,
-             "[" STACK("pool", "futex", "90000000000", "\"next\"") "," STACK("idler", "poll", "90000000000", "\"p\"") "," STACK(
-                     "app", "running", "90000000000",
-                     "\"r\"") "," STACK_OF("app", "one", "lock", "34000000000", "0", "true",
-                                           LOCK) "," STACK_OF("app", "two", "lock", "34000000000",
-                                                              "0", "true",
-                                                              LOCK) "," STACK("app", "storage",
-                                                                              "30000000000",
-                                                                              "\"s\"") "," STACK("l"
-                                                                                                 "i"
-                                                                                                 "g"
-                                                                                                 "h"
-                                                                                                 "t",
-                                                                                                 "l"
-                                                                                                 "o"
-                                                                                                 "c"
-                                                                                                 "k",
-                                                                                                 "9"
-                                                                                                 "9"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 "0"
-                                                                                                 "0",
-                                                                                                 "\"l\"") "]");
+        fill(&store, WAITING);
         ck_assert_int_eq(stack_store_match(&store), 0);
         written_begin(&written);
         ck_assert_int_eq(

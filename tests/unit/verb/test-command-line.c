@@ -193,7 +193,8 @@ static const struct {
           "-5min, -2h or -3d." },
         { { "--format", "pdf" },
           "--format \"pdf\" is not a format: views are table, csv, ndjson or html, of a "
-          "recording also folded or speedscope, exports are ctprof, ktstr or ndjson." },
+          "recording also folded, pprof or speedscope, exports are ctprof, ktstr, ndjson or "
+          "denet." },
         { { "--socket=" }, "--socket is given an empty path." },
 };
 

@@ -5,6 +5,7 @@ import copy
 import json
 import pathlib
 import random
+import re
 import sys
 
 from browser import Browser
@@ -28,9 +29,10 @@ CLICK = """
 
 
 class Page:
-    """The page of the recording with these stacks, in a browser."""
+    """The page of the recording with these stacks, or of other words, in a browser."""
 
-    def __init__(self, stacks=None):
+    def __init__(self, stacks=None, words=("show", "recording")):
+        self.words = words
         self.answers = copy.deepcopy(RECORDING)
         self.stacks = self.answers["Stacks"][1]["stacks"]
         if stacks is not None:
@@ -41,7 +43,7 @@ class Page:
         directory = self.temporary.__enter__()
         try:
             recorder.serve(directory / "socket", self.answers)
-            result = run(CTPROFCTL, "show", "recording", "--format", "html", env={"CTPROF_SOCKET": str(directory / "socket")})
+            result = run(CTPROFCTL, *self.words, "--format", "html", env={"CTPROF_SOCKET": str(directory / "socket")})
             expect_equal((result.status, result.err), (0, ""), "show")
             self.size = len(result.out.encode())
             page = directory / "page.html"
@@ -117,6 +119,30 @@ def a_graph_is_turned_around():
         expect("mix_rounds" in {name for name, depth, *_ in boxes if depth == 1}, boxes)
         page.browser.run("document.getElementById('inverted').click(); document.getElementById('threads').click()")
         expect("thread worker" in {name for name, depth, *_ in page.boxes() if depth == 1}, page.boxes())
+
+
+@test
+def two_recordings_have_one_graph():
+    """boxes are as wide as the larger of both times, scaled to the length of the later, and tell both; what is gone is there"""
+    with Page(words=("compare", "recording", "later")) as page:
+        expect_equal(page.browser.run("return document.getElementById('title').innerText"), "recording → later", "title")
+        later = page.answers["Stacks later"]
+        sums = [{}, {}]
+        for side, parts, scale in ((0, page.answers["Stacks"], later[0]["elapsedNs"] / page.answers["Stacks"][0]["elapsedNs"]), (1, later, 1)):
+            for stack in parts[1]["stacks"]:
+                if stack["place"] not in ("sleep", "poll"):
+                    key = stack["process"], stack["place"], tuple(stack["frames"])
+                    sums[side][key] = sums[side].get(key, 0) + stack["ns"] * scale
+        larger = {key: max(side.get(key, 0) for side in sums) for key in sums[0] | sums[1]}
+        shown = {name: width for name, depth, _, width in page.boxes() if depth == 0}
+        for name in ("app", "gzip", "postgres", "c++ server"):
+            share = sum(ns for key, ns in larger.items() if key[0] == name) / sum(larger.values())
+            expect(abs(shown[name] - share * page.width()) < 0.01, name, shown[name], share * page.width())
+        page.browser.run(CLICK, "flush")
+        detail = page.browser.run("return document.getElementById('detail').innerText")
+        expect(re.search(r"3\.96 s → 6\.80 s, \+2\.8[45] s ± 62\.1 ms, 360 samples", detail), detail)
+        hidden = page.browser.run("return document.getElementById('threads').parentElement.hidden")
+        expect(hidden, "threads of two recordings cannot be told")
 
 
 @test

@@ -268,7 +268,7 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
                         continue;
                 amount = value_number(&value);
                 if (set_row_kind(id) == SET_ROW_RATE)
-                        amount *= (double) NSEC_PER_SEC / (double) elapsed_ns;
+                        amount = amount * (double) NSEC_PER_SEC / (double) elapsed_ns;
                 row->seen |= (uint8_t) (1u << side);
                 r = set_samples_put(&row->samples, n_captures, index, amount);
         }

@@ -257,44 +257,32 @@ typedef struct RowWork {
 } RowWork;
 
 static RowWork work_of_row(const Row *row) {
-        const GroupColumn *of = row->interval;
-        const Derived *derived;
-        RowWork ret = { .applies = false };
-        Sum inputs[DERIVED_MAX_INPUTS] = {};
-        MetricId input = _METRIC_MAX;
+        RowWork ret = { .applies = row->interval &&
+                                   (row->is_derived || metric_is_work((MetricId) row->id)) };
         char text[ABSENCE_BYTES];
+        RowValue work;
 
-        if (!of || (!row->is_derived && !metric_is_work((MetricId) row->id)))
+        if (!ret.applies)
                 return ret;
-        ret.applies = true;
-        if (!row->is_derived) {
-                ret.value = sum_value(column_sum(of, (MetricId) row->id));
-                if (ret.value.kind == VALUE_ABSENT && row->values[1].kind != VALUE_ABSENT)
-                        (void) snprintf(ret.reason, sizeof(ret.reason), "%s",
-                                        row->reset ? "work: all of these counters fell"
-                                                   : "work: the sum is more than 2^64-1");
+        work = row_value(row->interval, row->index, ROW_WORK, 0);
+        ret.value = work.value;
+        if (ret.value.kind != VALUE_ABSENT)
                 return ret;
-        }
         /*
-         * An absent input is explained by the sides, which lack it, too, or by the row of that
-         * metric.
+         * What the sides lack, too, they explain, and an absent input the row of that metric.
          */
-        derived = &derived_table[row->id];
-        for (unsigned i = 0; i < derived->n_inputs; i++)
-                inputs[i] = column_sum(of, derived->inputs[i]);
-        switch (derived_value((DerivedId) row->id, inputs, &ret.value, &input)) {
-        case DERIVED_DENOMINATOR_ZERO:
-                derived_format_zero(derived, text);
+        if (work.outcome == DERIVED_DENOMINATOR_ZERO) {
+                derived_format_zero(&derived_table[row->id], text);
                 (void) snprintf(ret.reason, sizeof(ret.reason), "work: %s", text);
-                break;
-        case DERIVED_INPUT_ABSENT:
-                if (row->values[1].kind != VALUE_ABSENT)
-                        (void) snprintf(ret.reason, sizeof(ret.reason), "work: no %s",
-                                        metric_table[input].name);
-                break;
-        case DERIVED_COMPUTED:
-        case DERIVED_INPUT_SATURATED:
-                break;
+        } else if (row->values[1].kind == VALUE_ABSENT) {
+                return ret;
+        } else if (!row->is_derived) {
+                (void) snprintf(ret.reason, sizeof(ret.reason), "%s",
+                                row->reset ? "work: all of these counters fell"
+                                           : "work: the sum is more than 2^64-1");
+        } else if (work.outcome == DERIVED_INPUT_ABSENT) {
+                (void) snprintf(ret.reason, sizeof(ret.reason), "work: no %s",
+                                metric_table[work.input].name);
         }
         return ret;
 }

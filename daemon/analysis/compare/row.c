@@ -7,11 +7,37 @@
 #include "base/macro.h"
 #include "base/number.h"
 
-/* derived values */
+const char *row_name(unsigned index) {
+        return index < _METRIC_MAX ? metric_table[index].name
+                                   : derived_table[index - _METRIC_MAX].name;
+}
 
-DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_INPUTS], Value *ret,
-                             MetricId *ret_input) {
-        const Derived *derived = &derived_table[id];
+MetricUnit row_unit(unsigned index) {
+        return index < _METRIC_MAX ? metric_table[index].unit
+                                   : derived_table[index - _METRIC_MAX].unit;
+}
+
+bool row_has_rate(unsigned index) {
+        if (index < _METRIC_MAX)
+                return work_has_rate((MetricId) index);
+        return derived_is_sum((DerivedId) (index - _METRIC_MAX));
+}
+
+bool row_is_wanted(const View *view, unsigned index) {
+        return index < _METRIC_MAX ? view_wants_metric(view, (MetricId) index)
+                                   : view_wants_derived(view, (DerivedId) (index - _METRIC_MAX));
+}
+
+bool row_ranks(unsigned index) {
+        return index >= _METRIC_MAX ||
+               metric_table[index].section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
+}
+
+/* values */
+
+/* The value is VALUE_ABSENT unless the outcome is DERIVED_COMPUTED. */
+static DerivedOutcome derive(const Derived *derived, const Sum inputs[static DERIVED_MAX_INPUTS],
+                             Value *ret, MetricId *ret_input) {
         const Sum *last = &inputs[derived->n_inputs - 1];
         unsigned n = derived->n_inputs;
         uint64_t sum = 0;
@@ -66,55 +92,56 @@ DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_I
         return DERIVED_COMPUTED;
 }
 
-const char *row_name(unsigned index) {
-        return index < _METRIC_MAX ? metric_table[index].name
-                                   : derived_table[index - _METRIC_MAX].name;
+static Sum sum_of(const GroupColumn *of, MetricId id, RowTerm term, bool is_level) {
+        if (term == ROW_BEGIN || term == ROW_END)
+                return column_total(of, term == ROW_BEGIN ? SIDE_BEFORE : SIDE_AFTER, id);
+        return term == ROW_RATE && is_level ? column_level(of, id) : column_sum(of, id);
 }
 
-MetricUnit row_unit(unsigned index) {
-        return index < _METRIC_MAX ? metric_table[index].unit
-                                   : derived_table[index - _METRIC_MAX].unit;
-}
+RowValue row_value(const GroupColumn *of, unsigned index, RowTerm term, uint64_t elapsed_ns) {
+        const Aggregate *threads = of->ends[term == ROW_BEGIN ? SIDE_BEFORE : SIDE_AFTER];
+        bool has_rate = row_has_rate(index), fell = false, is_level;
+        Sum sum, inputs[DERIVED_MAX_INPUTS] = {};
+        RowValue ret = { .value.kind = VALUE_ABSENT };
+        MetricId id = (MetricId) index, fallen;
+        const Derived *derived;
 
-bool row_has_rate(unsigned index) {
-        if (index < _METRIC_MAX)
-                return work_has_rate((MetricId) index);
-        return derived_is_sum((DerivedId) (index - _METRIC_MAX));
-}
-
-bool row_is_wanted(const View *view, unsigned index) {
-        return index < _METRIC_MAX ? view_wants_metric(view, (MetricId) index)
-                                   : view_wants_derived(view, (DerivedId) (index - _METRIC_MAX));
-}
-
-bool row_ranks(unsigned index) {
-        return index >= _METRIC_MAX ||
-               metric_table[index].section != METRIC_SECTION_TASKSTATS_ACCOUNTING;
-}
-
-/* The values of one side */
-
-/* False: an input fell. */
-static bool set_derived(Row *row, unsigned i, const Group *group, unsigned side) {
-        const Derived *derived = &derived_table[row->id];
-        bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
-        const GroupColumn *work = row->works[i];
-        MetricId fallen = work && !is_level ? column_fallen_input(work, derived) : _METRIC_MAX;
-        Sum inputs[DERIVED_MAX_INPUTS] = {};
-
-        if (fallen != _METRIC_MAX) {
-                row->outcomes[i] = DERIVED_INPUT_ABSENT;
-                row->inputs[i] = fallen;
-                return false;
+        if (index < _METRIC_MAX && metric_table[id].shape != METRIC_SHAPE_SUM) {
+                ret.present = threads->present[id];
+                ret.value = aggregate_value(threads, id);
+                return ret;
         }
-        for (unsigned j = 0; j < derived->n_inputs; j++)
-                inputs[j] = work && is_level ? column_level(work, derived->inputs[j])
-                                             : group_sum(group, side, derived->inputs[j]);
-        row->outcomes[i] =
-                derived_value((DerivedId) row->id, inputs, &row->values[i], &row->inputs[i]);
-        for (unsigned j = 0; j < derived->n_inputs && row->outcomes[i] == DERIVED_COMPUTED; j++)
-                row->limited[i] = row->limited[i] || inputs[j].saturated;
-        return true;
+        if (index < _METRIC_MAX) {
+                sum = sum_of(of, id, term, !has_rate);
+                ret.present = sum.present;
+                ret.limited = sum.saturated;
+                ret.value = sum_value(sum);
+                fell = column_fell(of, id);
+        } else {
+                derived = &derived_table[index - _METRIC_MAX];
+                is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
+                fallen = term == ROW_RATE && !is_level ? column_fallen_input(of, derived)
+                                                       : _METRIC_MAX;
+                if (fallen != _METRIC_MAX) {
+                        ret.outcome = DERIVED_INPUT_ABSENT;
+                        ret.input = fallen;
+                        return ret;
+                }
+                for (unsigned i = 0; i < derived->n_inputs; i++)
+                        inputs[i] = sum_of(of, derived->inputs[i], term, is_level);
+                ret.outcome = derive(derived, inputs, &ret.value, &ret.input);
+                for (unsigned i = 0; ret.outcome == DERIVED_COMPUTED && i < derived->n_inputs; i++)
+                        ret.limited = ret.limited || inputs[i].saturated;
+        }
+        ret.is_rate = term == ROW_RATE && has_rate;
+        if (!ret.is_rate || ret.value.kind == VALUE_ABSENT)
+                return ret;
+        ret.value = fell || elapsed_ns == 0
+                            ? (Value){ .kind = VALUE_ABSENT }
+                            : (Value){ .kind = VALUE_REAL,
+                                       .real = value_number(&ret.value) * (double) NSEC_PER_SEC /
+                                               (double) elapsed_ns };
+        return ret;
 }
 
 void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool in_order) {
@@ -135,44 +162,32 @@ void row_init(Row *row, const Group *group, unsigned side, unsigned index, bool 
         }
         for (unsigned i = 0; i < n_sides; i++) {
                 unsigned of = side == BOTH_SIDES ? i : side;
-                const ColumnSide *at = &group->columns->sides[of];
-                const Aggregate *threads = group_side(group, of);
-                Value *value = &row->values[i];
-                Sum sum;
+                const Columns *columns = group->columns;
+                const ColumnSide *at = &columns->sides[of];
+                const GroupColumn *column = &group->of[at->column];
+                const Aggregate *threads = column->ends[at->end];
+                RowTerm term = columns->are_intervals     ? ROW_RATE
+                               : !columns->are_ends       ? ROW_WORK
+                               : (Side) of == SIDE_BEFORE ? ROW_BEGIN
+                                                          : ROW_END;
+                RowValue value =
+                        row_value(column, index, term, columns->of[at->column].setup.elapsed_ns);
 
+                row->values[i] = value.value;
+                row->present = value.present;
+                row->limited[i] = value.limited;
+                row->outcomes[i] = value.outcome;
+                row->inputs[i] = value.input;
                 row->doubts[i] = threads->doubts;
                 if (at->end == SIDE_AFTER) /* the ended are of the later end */
-                        row->exited[i] = group->of[at->column].exited;
+                        row->exited[i] = column->exited;
                 row->has_no_thread[i] = threads->n_threads == 0;
-                if (group->columns->are_intervals)
-                        row->works[i] = &group->of[of];
-                if (!row->is_derived && metric_table[id].shape != METRIC_SHAPE_SUM) {
-                        /* That of threads whose peak or minimum moved, not of one which had it. */
-                        row->values[i] = row->inside ? column_record(row->interval, (Side) of, id)
-                                                     : aggregate_value(threads, id);
-                        row->present = threads->present[id];
-                        continue;
-                }
-                if (row->is_derived) {
-                        if (!set_derived(row, i, group, of))
-                                continue;
-                } else {
-                        sum = group_sum(group, of, id);
-                        row->present = sum.present;
-                        row->limited[i] = sum.saturated;
-                        row->values[i] = sum_value(sum);
-                }
-                row->is_rate = row->works[i] && row_has_rate(index);
-                if (!row->is_rate)
-                        continue;
-                if (value->kind == VALUE_ABSENT ||
-                    (!row->is_derived && column_fell(row->works[i], id)))
-                        *value = (Value){ .kind = VALUE_ABSENT };
-                else
-                        *value =
-                                (Value){ .kind = VALUE_REAL,
-                                         .real = value_number(value) * (double) NSEC_PER_SEC /
-                                                 (double) group->columns->of[of].setup.elapsed_ns };
+                if (columns->are_intervals)
+                        row->works[i] = column;
+                row->is_rate = row->is_rate || value.is_rate;
+                /* That of threads whose peak or minimum moved, not of one which had it. */
+                if (row->inside)
+                        row->values[i] = column_record(row->interval, (Side) of, id);
         }
 
         is_at_limit = row->limited[0] || row->limited[1];

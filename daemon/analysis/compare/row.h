@@ -25,17 +25,10 @@
  */
 typedef enum DerivedOutcome {
         DERIVED_COMPUTED,
-        DERIVED_INPUT_ABSENT,     /* *ret_input is the first absent input */
+        DERIVED_INPUT_ABSENT,     /* the input is the first absent one, or the first that fell */
         DERIVED_DENOMINATOR_ZERO, /* there was no event to average over */
-        DERIVED_INPUT_SATURATED,  /* of a difference: *ret_input is more than 2^64-1 */
+        DERIVED_INPUT_SATURATED,  /* of a difference: the input is more than 2^64-1 */
 } DerivedOutcome;
-
-/*
- * @inputs: the sums of its inputs, in their order. *ret is VALUE_ABSENT unless the outcome is
- * DERIVED_COMPUTED.
- */
-DerivedOutcome derived_value(DerivedId id, const Sum inputs[static DERIVED_MAX_INPUTS], Value *ret,
-                             MetricId *ret_input);
 
 /* Rows are numbered in registry order: metrics first, then derived values. */
 #define ROW_MAX (_METRIC_MAX + _DERIVED_MAX)
@@ -47,6 +40,32 @@ bool row_has_rate(unsigned index);
 bool row_is_wanted(const View *view, unsigned index);
 /* Taskstats accounting repeats other rows and ranks no groups unless it is named. */
 bool row_ranks(unsigned index);
+
+/* What a row makes of the account of a column. */
+typedef enum RowTerm {
+        ROW_BEGIN, /* what threads had at an end of an interval whose begin is kept, */
+        ROW_END,   /* sums of whole lives among it */
+        ROW_WORK,  /* sums are what was done; without a begin in whole lives */
+        /*
+         * Likewise, a second, and absent where one fell or @elapsed_ns is 0. Sums of whole lives
+         * that have no rate, and their differences, are levels at the end, such as the heap in use.
+         */
+        ROW_RATE,
+} RowTerm;
+
+/* The value of one row of one column. */
+typedef struct RowValue {
+        Value value;
+        uint32_t present; /* of a metric: threads that have it */
+        bool is_rate;     /* a second */
+        bool limited;     /* the sum, or one that the value is derived from, is at its limit */
+        /* Why a derived value is absent. */
+        DerivedOutcome outcome;
+        MetricId input;
+} RowValue;
+
+/* @of has a thread at that end. @elapsed_ns: of ROW_RATE, how long the column is. */
+RowValue row_value(const GroupColumn *of, unsigned index, RowTerm term, uint64_t elapsed_ns);
 
 typedef struct Row {
         unsigned index;
@@ -91,9 +110,7 @@ typedef struct Row {
 } Row;
 
 /*
- * In two intervals, sums are rates of the work and derived values are those of the work, except
- * that differences are those of lifetime totals at the end: levels, such as the heap in use. A sum
- * that fell for some thread is absent.
+ * In two intervals the values are rates (ROW_RATE).
  *
  * @side: the side to show, or BOTH_SIDES; the group has it, or both. @in_order: both captures
  * are of one boot and the second is the later one, so a counter that fell was reset.

@@ -104,53 +104,6 @@ SetRowKind set_row_kind(unsigned index) {
         return SET_ROW_LEVEL;
 }
 
-/* The value of a metric at the end of a column; VALUE_ABSENT where that gives no sample. */
-static Value value_of_metric(SetRow *row, MetricId id, const GroupColumn *of, unsigned side,
-                             uint64_t elapsed_ns) {
-        SetRowKind kind = set_row_kind(id);
-
-        if (kind == SET_ROW_WORD)
-                return (Value){ .kind = VALUE_ABSENT };
-        if (kind == SET_ROW_RATE) {
-                if (column_holds(of, id))
-                        row->seen |= (uint8_t) (1u << side);
-                if (column_fell(of, id))
-                        row->reset |= (uint8_t) (1u << side);
-                if (elapsed_ns == 0 || column_fell(of, id))
-                        return (Value){ .kind = VALUE_ABSENT };
-        }
-        if (metric_table[id].shape != METRIC_SHAPE_SUM)
-                return aggregate_value(of->ends[SIDE_AFTER], id);
-        return sum_value(kind == SET_ROW_RATE ? column_sum(of, id) : column_level(of, id));
-}
-
-/* The same of a derived value; the row learns why there is none. */
-static Value value_of_derived(SetRow *row, DerivedId id, const GroupColumn *of, unsigned side,
-                              uint64_t elapsed_ns) {
-        const Derived *derived = &derived_table[id];
-        bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
-        Value value = { .kind = VALUE_ABSENT };
-        Sum inputs[DERIVED_MAX_INPUTS] = {};
-        MetricId input = (MetricId) row->inputs[side];
-
-        for (unsigned i = 0; i < derived->n_inputs; i++)
-                if (!column_holds(of, derived->inputs[i])) {
-                        row->outcomes[side] = DERIVED_INPUT_ABSENT;
-                        row->inputs[side] = (uint8_t) derived->inputs[i];
-                        return value;
-                }
-        if (!is_level && (elapsed_ns == 0 || column_fallen_input(of, derived) != _METRIC_MAX)) {
-                row->seen |= (uint8_t) (1u << side);
-                return value;
-        }
-        for (unsigned i = 0; i < derived->n_inputs; i++)
-                inputs[i] = is_level ? column_level(of, derived->inputs[i])
-                                     : column_sum(of, derived->inputs[i]);
-        row->outcomes[side] = (uint8_t) derived_value(id, inputs, &value, &input);
-        row->inputs[side] = (uint8_t) input;
-        return value;
-}
-
 /* rows */
 
 void set_row_list_init(SetRowList *list, const View *view) {
@@ -221,6 +174,45 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
 
 /* one capture */
 
+/* Takes the sample of one row, or notes why there is none. 0 or -ENOMEM. */
+static int take_row(SetRow *row, unsigned index, const Column *column, const GroupColumn *of,
+                    unsigned side, size_t n_captures, size_t capture) {
+        uint64_t elapsed_ns = column->setup.elapsed_ns;
+        uint8_t bit = (uint8_t) (1u << side);
+        SetRowKind kind = set_row_kind(index);
+        const Derived *derived;
+        RowValue value;
+
+        if (kind == SET_ROW_WORD)
+                return 0;
+        value = row_value(of, index, ROW_RATE, elapsed_ns);
+        if (index >= _METRIC_MAX) {
+                derived = &derived_table[index - _METRIC_MAX];
+                for (unsigned i = 0; i < derived->n_inputs; i++)
+                        if (!column_holds(of, derived->inputs[i])) {
+                                row->outcomes[side] = DERIVED_INPUT_ABSENT;
+                                row->inputs[side] = (uint8_t) derived->inputs[i];
+                                return 0;
+                        }
+                if (derived->formula != DERIVED_FORMULA_DIFFERENCE &&
+                    (elapsed_ns == 0 || column_fallen_input(of, derived) != _METRIC_MAX)) {
+                        row->seen |= bit;
+                        return 0;
+                }
+                row->outcomes[side] = (uint8_t) value.outcome;
+                row->inputs[side] = (uint8_t) value.input;
+        } else if (kind == SET_ROW_RATE) {
+                if (column_holds(of, (MetricId) index))
+                        row->seen |= bit;
+                if (column_fell(of, (MetricId) index))
+                        row->reset |= bit;
+        }
+        if (!value_has_number(&value.value))
+                return 0;
+        row->seen |= bit;
+        return set_samples_put(&row->samples, n_captures, capture, value_number(&value.value));
+}
+
 int set_group_take(SetGroup *group, const SetRowList *list, const Column *column, unsigned side,
                    size_t n_captures, size_t index) {
         GroupColumn *of = &group->group->of[0];
@@ -256,22 +248,9 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
                 r = set_samples_put(&group->grown, n_captures, index,
                                     amount * (double) NSEC_PER_SEC / (double) elapsed_ns);
         }
-        for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++) {
-                SetRow *row = &group->rows[slot];
-                unsigned id = list->indexes[slot];
-                Value value = id < _METRIC_MAX
-                                      ? value_of_metric(row, (MetricId) id, of, side, elapsed_ns)
-                                      : value_of_derived(row, (DerivedId) (id - _METRIC_MAX), of,
-                                                         side, elapsed_ns);
-
-                if (!value_has_number(&value))
-                        continue;
-                amount = value_number(&value);
-                if (set_row_kind(id) == SET_ROW_RATE)
-                        amount = amount * (double) NSEC_PER_SEC / (double) elapsed_ns;
-                row->seen |= (uint8_t) (1u << side);
-                r = set_samples_put(&row->samples, n_captures, index, amount);
-        }
+        for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
+                r = take_row(&group->rows[slot], list->indexes[slot], column, of, side, n_captures,
+                             index);
         group_column_done(of);
         return r;
 }

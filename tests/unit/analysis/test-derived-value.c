@@ -19,13 +19,14 @@ static Aggregate *group_with(DerivedId id, const uint64_t *inputs, unsigned n_in
         return aggregate;
 }
 
-static DerivedOutcome derived_of(const Aggregate *aggregate, DerivedId id, Value *ret,
+static DerivedOutcome derived_of(Aggregate *aggregate, DerivedId id, Value *ret,
                                  MetricId *ret_input) {
-        Sum inputs[DERIVED_MAX_INPUTS] = {};
+        const GroupColumn column = { .ends = { NULL, aggregate } };
+        RowValue value = row_value(&column, _METRIC_MAX + id, ROW_WORK, 0);
 
-        for (unsigned i = 0; i < derived_table[id].n_inputs; i++)
-                inputs[i] = aggregate_read_sum(aggregate, derived_table[id].inputs[i]);
-        return derived_value(id, inputs, ret, ret_input);
+        *ret = value.value;
+        *ret_input = value.input;
+        return value.outcome;
 }
 
 static const struct {

@@ -188,7 +188,7 @@ static int read_sets(SetAnalysis *sets) {
                 r = set_host_find(&sets->subjects, side, &host, &culprit);
                 if (r != 0)
                         return work_read_result(sets->work, culprit, r);
-                sets->comparison->family.hosts[side] = host;
+                sets->comparison->hosts[side] = host;
                 sources[side] = subject_sources(last_of(sets, side));
         }
         return err_fold(set_comparison_finish(sets->comparison, sources));

@@ -26,7 +26,7 @@
  *          daemon/analysis/section/section-choice.c,
  *          daemon/analysis/section/section-json.c,
  *          daemon/analysis/section/sections.c, daemon/analysis/section/smaps.c,
- *          daemon/analysis/set/set-comparison.c, daemon/analysis/set/set-family.c,
+ *          daemon/analysis/set/set-comparison.c,
  *          daemon/analysis/set/set-group.c, daemon/analysis/set/rank-test.c
  */
 

@@ -91,6 +91,8 @@ void impact_rank_group(const ImpactScale *scale, unsigned n_sides, Group *group)
 static int by_rank(const void *a, const void *b) {
         const Group *left = *(Group *const *) a, *right = *(Group *const *) b;
 
+        if (left->tier != right->tier)
+                return left->tier < right->tier ? -1 : 1;
         if (left->rank > right->rank)
                 return -1;
         if (left->rank < right->rank)
@@ -165,12 +167,14 @@ static unsigned n_keys_of(const GroupOrder *order) {
 
 /*
  * The side that a group lacks is 0 and not unknown. The work of threads that nobody saw end is not
- * what they did in between.
+ * what they did in between. False: the row does not count.
  */
-static void init_row(const GroupOrder *order, const Group *group, unsigned index, Row *ret) {
+static bool init_row(const GroupOrder *order, const Group *group, unsigned index, Row *ret) {
         unsigned side = BOTH_SIDES;
         bool is_life;
 
+        if (order->make_row)
+                return order->make_row(order->userdata, group, index, ret);
         if (order->n_sides == 1)
                 side = order->side;
         else if (!group_side(group, SIDE_BEFORE))
@@ -180,10 +184,10 @@ static void init_row(const GroupOrder *order, const Group *group, unsigned index
         is_life = group->columns->are_ends && side == SIDE_BEFORE && row_has_rate(index);
         row_init(ret, group, side, index, order->in_order);
         if (order->n_sides == 1 || side == BOTH_SIDES)
-                return;
+                return true;
         ret->has_number = ret->has_number && !is_life;
         if (!ret->has_number)
-                return;
+                return true;
         if (side == SIDE_BEFORE) {
                 ret->delta =
                         delta_between(&ret->values[0], &(Value){ .kind = ret->values[0].kind });
@@ -191,13 +195,29 @@ static void init_row(const GroupOrder *order, const Group *group, unsigned index
                 ret->delta = delta_of_value(&ret->values[0]);
                 ret->values[0] = (Value){ .kind = VALUE_INTEGER };
         }
+        return true;
 }
 
 /* The difference of the figure of a column between two accounts, or that of the only one. */
 static Delta figure_movement(const GroupOrder *order, const Group *group, ViewColumn column) {
+        const ViewColumnRow *view_column = &view_columns[column];
+        Delta delta = { .kind = DELTA_NONE };
         unsigned first = 0, n = group->columns->n;
         double figures[COLUMNS_MAX] = {};
+        Row row;
 
+        /* Without accounts it is the first of its metrics that has a number, or their sum. */
+        for (unsigned i = 0; order->make_row && i < view_column->n_metrics; i++) {
+                if (!init_row(order, group, view_column->metrics[i], &row) ||
+                    row.delta.kind == DELTA_NONE)
+                        continue;
+                delta = (Delta){ .kind = DELTA_REAL,
+                                 .real = delta.real + delta_number(&row.delta) };
+                if (!view_column->is_sum)
+                        break;
+        }
+        if (order->make_row)
+                return delta;
         if (n > 1 && order->n_sides == 1) {
                 first = order->side;
                 n = 1;
@@ -230,17 +250,17 @@ static void init_keys(const GroupOrder *order, Group *group, Delta *keys) {
                                 keys[i] = figure_movement(order, group, (ViewColumn) key->id);
                                 continue;
                         }
-                        init_row(order, group,
-                                 key->kind == VIEW_KEY_DERIVED ? _METRIC_MAX + key->id : key->id,
-                                 &row);
-                        keys[i] = movement(order, &row);
+                        if (init_row(order, group,
+                                     key->kind == VIEW_KEY_DERIVED ? _METRIC_MAX + key->id
+                                                                   : key->id,
+                                     &row))
+                                keys[i] = movement(order, &row);
                 }
         if (sort->order != VIEW_ORDER_DELTA && sort->order != VIEW_ORDER_PERCENT)
                 return;
         for (unsigned index = 0; index < ROW_MAX; index++) {
-                if (!row_ranks(index))
+                if (!row_ranks(index) || !init_row(order, group, index, &row))
                         continue;
-                init_row(order, group, index, &row);
                 delta = movement(order, &row);
                 if (sort->order == VIEW_ORDER_DELTA && delta.kind != DELTA_NONE)
                         raise_key(&keys[family_of(&row)], fabs(delta_number(&delta)), group, index);
@@ -262,6 +282,8 @@ static int by_keys(const void *a, const void *b, void *userdata) {
         const Ranked *left = a, *right = b;
         const GroupOrder *order = userdata;
 
+        if (left->group->tier != right->group->tier)
+                return left->group->tier < right->group->tier ? -1 : 1;
         for (unsigned i = 0; i < n_keys_of(order); i++) {
                 bool ascending =
                         order->sort->order == VIEW_ORDER_METRICS && order->sort->keys[i].ascending;
@@ -309,9 +331,24 @@ static int by_weight(const void *a, const void *b, void *userdata) {
         double first = fabs(left->weights[order->figures]);
         double second = fabs(right->weights[order->figures]);
 
+        if (left->tier != right->tier)
+                return left->tier < right->tier ? -1 : 1;
         if (left->has_weight != right->has_weight)
                 return left->has_weight ? -1 : 1;
         return left->has_weight ? (first < second) - (first > second) : 0;
+}
+
+static void rank_by_rows(const GroupOrder *order, Group *group) {
+        Row row;
+
+        group->rank = IMPACT_NONE;
+        group->rank_row = ROW_MAX;
+        for (unsigned index = 0; index < ROW_MAX; index++)
+                if (row_ranks(index) && init_row(order, group, index, &row) &&
+                    row.impact > group->rank) {
+                        group->rank = row.impact;
+                        group->rank_row = index;
+                }
 }
 
 int order_groups(const GroupOrder *order, Group **groups, size_t n_groups) {
@@ -334,7 +371,10 @@ int order_groups(const GroupOrder *order, Group **groups, size_t n_groups) {
                 if (end - begin == 1)
                         continue;
                 for (size_t i = begin; i < end; i++)
-                        impact_rank_group(order->scale, order->n_sides, groups[i]);
+                        if (order->make_row)
+                                rank_by_rows(order, groups[i]);
+                        else
+                                impact_rank_group(order->scale, order->n_sides, groups[i]);
                 impact_sort_groups(groups + begin, end - begin);
         }
         return 0;

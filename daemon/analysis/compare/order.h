@@ -73,6 +73,12 @@ typedef struct GroupOrder {
         unsigned side; /* with one side: which */
         bool in_order;
         Figures figures; /* of which the weights are */
+        /*
+         * Makes rows that are no values of accounts, with their impact: the medians of sets. False
+         * for one that does not rank the group, or not in this order. NULL: accounts have them.
+         */
+        bool (*make_row)(const void *userdata, const Group *group, unsigned index, Row *ret);
+        const void *userdata; /* borrowed */
 } GroupOrder;
 
 /* The rank of a unit in the order by delta. */
@@ -80,7 +86,8 @@ typedef struct GroupOrder {
 unsigned order_unit_family(MetricUnit unit);
 
 /*
- * Some @groups may lack one of two sides. By weight, they have been weighed. 0 or -ENOMEM.
+ * Groups of a lower tier come first, and those of one tier in the order. Some @groups may lack one
+ * of two sides. By weight, they have been weighed. 0 or -ENOMEM.
  */
 _must_check_ int order_groups(const GroupOrder *order, Group **groups, size_t n_groups);
 /*

@@ -66,6 +66,7 @@ typedef struct Group {
         struct Group *unplaced;
 
         /* The place in the order of display, set at the end. */
+        unsigned tier; /* of sets: a lower one comes first */
         bool has_weight;
         double weights[_FIGURES_MAX];
         double rank;

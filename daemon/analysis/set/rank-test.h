@@ -49,6 +49,20 @@ _must_check_ int rank_test_run(RankTest *test, const double *before, size_t n_be
 double rank_test_least_p(size_t n_before, size_t n_after);
 /*
  * The smallest size of both samples at which a single row among @n_rows can have an adjusted p
- * (set-family.h) below @alpha, which is above 0; at most RANK_TEST_MAX_POOLED / 2.
+ * (false_discovery_adjust()) below @alpha, which is above 0; at most RANK_TEST_MAX_POOLED / 2.
  */
 size_t rank_test_enough(size_t n_rows, double alpha);
+
+/*
+ * Adjusts the p-values of many tests by the method of Benjamini and Hochberg: among the tests whose
+ * adjusted p is below alpha, the expected share of false positives is below alpha. Without it,
+ * testing the three thousand rows of a host at 0.05 each would yield a hundred and fifty false
+ * positives. The method holds for tests that are independent or positively dependent; the rows of
+ * one host, where one cause changes several, mostly are.
+ */
+
+/*
+ * Replaces each p-value, from 0 to 1, by the adjusted one: the minimum of n p / rank over itself
+ * and all larger ones, at most 1. 0 or -ENOMEM.
+ */
+_must_check_ int false_discovery_adjust(double *p, size_t n);

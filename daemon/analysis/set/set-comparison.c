@@ -8,10 +8,16 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/number.h"
+#include "analysis/account/weight.h"
 #include "analysis/compare/order.h"
 #include "analysis/compare/row.h"
 #include "analysis/key/thread-group.h"
 #include "analysis/set/rank-test.h"
+
+#define LEAST_SAMPLES 2 /* per side: one sample says nothing about the scatter */
+
+_Static_assert(SET_MAX_CAPTURES <= RANK_TEST_MAX_POOLED, "all samples can be pooled");
 
 int set_comparison_new(const View *view, size_t n_captures, double alpha, SetComparison **ret) {
         _cleanup_(set_comparison_freep) SetComparison *comparison = calloc(1, sizeof(*comparison));
@@ -21,13 +27,9 @@ int set_comparison_new(const View *view, size_t n_captures, double alpha, SetCom
         if (!comparison)
                 return -ENOMEM;
         comparison->view = *view;
+        comparison->alpha = alpha;
         comparison->n_captures = n_captures;
         set_row_list_init(&comparison->list, &comparison->view);
-        comparison->family = (SetFamily){
-                .view = &comparison->view,
-                .list = &comparison->list,
-                .alpha = alpha,
-        };
         r = column_table_init(&comparison->table, &comparison->view, 1, BOOTS_UNKNOWN);
         if (r != 0)
                 return r;
@@ -38,7 +40,7 @@ int set_comparison_new(const View *view, size_t n_captures, double alpha, SetCom
 SetComparison *set_comparison_free(SetComparison *comparison) {
         if (!comparison)
                 return NULL;
-        free(comparison->family.tests);
+        free(comparison->tests);
         for (size_t i = 0; i < comparison->n_groups; i++)
                 set_group_free(comparison->groups[i], &comparison->list);
         free(comparison->groups);
@@ -52,8 +54,8 @@ void set_comparison_begin(SetComparison *comparison, const SetCapture *capture) 
         assert(comparison->n_begun < comparison->n_captures && capture->side < SIDES);
         comparison->capture = *capture;
         column_table_begin(&comparison->table, 0, &capture->column);
-        comparison->family.sides[capture->side] |= UINT64_C(1) << comparison->n_begun;
-        comparison->family.defects[capture->side] |= capture->column.defects;
+        comparison->sides[capture->side] |= UINT64_C(1) << comparison->n_begun;
+        comparison->defects[capture->side] |= capture->column.defects;
         comparison->n_begun++;
         if (capture->column.elapsed_ns > 0) {
                 comparison->windows_ns += (double) capture->column.elapsed_ns;
@@ -115,286 +117,431 @@ int set_comparison_end(SetComparison *comparison) {
         return r;
 }
 
+/* tests */
+
+/* What a row of all groups moved is measured by, as an ImpactScale is by totals. */
+static void init_scale(SetComparison *comparison) {
+        double values[SET_MAX_CAPTURES];
+
+        for (unsigned id = 0; id < _METRIC_MAX; id++) {
+                double totals[SIDES] = { 0, 0 }, floor;
+
+                if (comparison->list.slots[id] == SET_NO_SLOT ||
+                    metric_table[id].shape != METRIC_SHAPE_SUM)
+                        continue;
+                for (size_t i = 0; i < comparison->n_groups; i++)
+                        for (unsigned side = 0; side < SIDES; side++) {
+                                const SetRow *row =
+                                        set_group_row(comparison->groups[i], &comparison->list, id);
+                                size_t n = set_samples_get(&row->samples, comparison->sides[side],
+                                                           values);
+
+                                totals[side] += n > 0 ? quartiles_of(values, n).median : 0;
+                        }
+                /*
+                 * Floors are amounts that matter in an interval: a rate's is divided by its mean
+                 * length.
+                 */
+                floor = (double) impact_floor(metric_table[id].unit);
+                if (row_has_rate(id) && comparison->n_windows > 0)
+                        floor = floor * (double) NSEC_PER_SEC /
+                                (comparison->windows_ns / (double) comparison->n_windows);
+                comparison->scale.denominators[id] = fmax(fmax(totals[0], totals[1]), floor);
+        }
+}
+
+static int test_row(SetComparison *comparison, RankTest *test, SetGroup *group, unsigned index,
+                    size_t *n_short) {
+        double before[SET_MAX_CAPTURES], after[SET_MAX_CAPTURES];
+        SetRow *row = set_group_row(group, &comparison->list, index);
+        SetRowKind kind = set_row_kind(index);
+        size_t n_before, n_after;
+        RankResult result;
+        int r;
+
+        /* Rows whose samples are all equal, or prove nothing, cannot distinguish the sets. */
+        if (!comparison->list.wanted[index] || !row->samples.values ||
+            (kind != SET_ROW_RATE && kind != SET_ROW_LEVEL &&
+             (kind != SET_ROW_RECORD || group->lives_on)))
+                return 0;
+        n_before = set_samples_get(&row->samples, comparison->sides[0], before);
+        n_after = set_samples_get(&row->samples, comparison->sides[1], after);
+        /* It varies and would be in the family with more samples. */
+        if (rank_test_least_p(n_before, n_after) >= comparison->alpha)
+                (*n_short)++;
+        if (n_before < LEAST_SAMPLES || n_after < LEAST_SAMPLES)
+                return 0;
+        r = ARRAY_RESERVE(comparison->tests, comparison->n_tests_allocated,
+                          comparison->n_tests + 1);
+        if (r == 0)
+                r = rank_test_run(test, before, n_before, after, n_after, &result);
+        if (r != 0)
+                return r;
+        comparison->tests[comparison->n_tests++] =
+                (SetTest){ .u = result.u, .p = result.p, .least_p = result.least_p };
+        row->test = (uint32_t) comparison->n_tests;
+        return 0;
+}
+
+/*
+ * Tests the rows of all groups. Groups that the filter of the view matches form the family; all
+ * groups form the host that impacts refer to.
+ */
+static int test_all(SetComparison *comparison) {
+        _cleanup_(rank_test_freep) RankTest *test = NULL;
+        SetFigures *figures = &comparison->figures;
+        double alpha = comparison->alpha, *p;
+        size_t n_short = 0, n_able = 0, n = 0;
+        int r;
+
+        r = rank_test_new(&test);
+        for (size_t i = 0; i < comparison->n_groups && r == 0; i++) {
+                if (!group_passes(comparison->groups[i]->group, &comparison->view))
+                        continue;
+                for (unsigned index = 0; index < ROW_MAX && r == 0; index++)
+                        r = test_row(comparison, test, comparison->groups[i], index, &n_short);
+        }
+        if (r != 0)
+                return r;
+
+        /*
+         * A row that could not be significant even alone, because its samples are few or equal,
+         * would only weaken the others. That depends only on the number of samples and on their
+         * pooled values, so leaving it out is unbiased. If all rows are such, they form the family
+         * and show how far from significance they are.
+         */
+        for (size_t i = 0; i < comparison->n_tests; i++)
+                n_able += comparison->tests[i].least_p < alpha;
+        p = calloc(comparison->n_tests + 1, sizeof(*p));
+        if (!p)
+                return -ENOMEM;
+        figures->least_p = 1;
+        for (size_t i = 0; i < comparison->n_tests; i++) {
+                SetTest *tested = &comparison->tests[i];
+
+                tested->adjusted = NAN;
+                if (n_able > 0 && !(tested->least_p < alpha))
+                        continue;
+                tested->adjusted = p[figures->n_tested++] = tested->p;
+                figures->least_p = fmin(figures->least_p, tested->least_p);
+        }
+        r = false_discovery_adjust(p, figures->n_tested);
+        for (size_t i = 0; i < comparison->n_tests && r == 0; i++) {
+                SetTest *tested = &comparison->tests[i];
+
+                if (isnan(tested->adjusted))
+                        continue;
+                tested->adjusted = p[n++];
+                figures->n_significant += tested->adjusted < alpha;
+        }
+        free(p);
+        figures->could_succeed =
+                figures->n_significant > 0 ||
+                (figures->n_tested > 0 && figures->least_p * (double) figures->n_tested < alpha);
+        if (n_short > 0 || (n_able > 0 && !(figures->least_p * (double) n_able < alpha)))
+                figures->n_needed = rank_test_enough(n_able + n_short, alpha);
+        return r;
+}
+
+/* rows */
+
+/* One row of one group with its test. */
+typedef struct SetRowView {
+        Row row; /* values are medians */
+        const SetRow *samples;
+        Quartiles sides[SIDES];
+        const SetTest *test; /* borrowed; NULL: not tested */
+        bool is_in_family;
+} SetRowView;
+
+static bool has_side(const SetComparison *comparison, const SetGroup *group, unsigned side) {
+        return set_group_captures(group) & comparison->sides[side];
+}
+
+static SetRowView view_row(const SetComparison *comparison, SetGroup *group, unsigned index) {
+        const SetRow *samples = set_group_row(group, &comparison->list, index);
+        SetRowView ret = {
+                .row = { .index = index,
+                         .is_derived = index >= _METRIC_MAX,
+                         .id = index < _METRIC_MAX ? index : index - _METRIC_MAX,
+                         .impact = IMPACT_NONE },
+                .samples = samples,
+        };
+        double values[SET_MAX_CAPTURES];
+        Row *row = &ret.row;
+
+        for (unsigned side = 0; side < SIDES; side++) {
+                size_t n = set_samples_get(&samples->samples, comparison->sides[side], values);
+
+                ret.sides[side] = quartiles_of(values, n);
+                if (n > 0)
+                        row->values[side] =
+                                (Value){ .kind = VALUE_REAL, .real = ret.sides[side].median };
+                row->outcomes[side] = (DerivedOutcome) samples->outcomes[side];
+                row->inputs[side] = (MetricId) samples->inputs[side];
+        }
+        if (set_row_kind(index) != SET_ROW_LABEL)
+                row->delta = delta_between(&row->values[0], &row->values[1]);
+        row->has_number = row->delta.kind != DELTA_NONE;
+        row->changed = fabs(delta_number(&row->delta)) > 0;
+        if (row->has_number && index < _METRIC_MAX && metric_table[index].shape == METRIC_SHAPE_SUM)
+                row->impact = fabs(row->delta.real) / comparison->scale.denominators[index];
+        if (samples->test > 0) {
+                ret.test = &comparison->tests[samples->test - 1];
+                ret.is_in_family = !isnan(ret.test->adjusted);
+                row->significant = ret.is_in_family && ret.test->adjusted < comparison->alpha;
+        }
+        return ret;
+}
+
+/* The row is significant and above the threshold. */
+static bool is_above(const SetComparison *comparison, const Row *row) {
+        double percent;
+
+        return row->significant && row_growth(row, &percent) &&
+               percent > comparison->view.threshold;
+}
+
+/* Finds the shown rows in their order, metrics before derived values; returns how many. */
+static size_t find_rows(const SetComparison *comparison, SetGroup *group, Row ret_rows[ROW_MAX]) {
+        const View *view = &comparison->view;
+        const GroupOrder order = { .sort = &view->sort, .n_sides = SIDES };
+        size_t n = 0;
+
+        for (unsigned index = 0; index < ROW_MAX; index++) {
+                if (!comparison->list.wanted[index])
+                        continue;
+                ret_rows[n] = view_row(comparison, group, index).row;
+                n += (!view->has_threshold || is_above(comparison, &ret_rows[n])) &&
+                     (!view->changed_only || ret_rows[n].significant);
+        }
+        order_rows(&order, ret_rows, n);
+        return n;
+}
+
+/* weights */
+
+/* One side of a group. Its account has only the members that are written as "rates". */
+typedef struct SetRates {
+        bool has_group; /* some capture of the side has threads of the group */
+        Account second; /* what the group did in a second */
+} SetRates;
+
+static Amount median_of(const SetComparison *comparison, const SetSamples *samples, unsigned side) {
+        double values[SET_MAX_CAPTURES];
+        size_t n = set_samples_get(samples, comparison->sides[side], values);
+
+        if (n == 0)
+                return (Amount){ .known = false };
+        return amount_of((uint64_t) (quartiles_of(values, n).median + 0.5));
+}
+
+static Amount rate_of(const SetComparison *comparison, SetGroup *group, unsigned side,
+                      MetricId id) {
+        return median_of(comparison, &set_group_row(group, &comparison->list, id)->samples, side);
+}
+
+static SetRates find_rates(const SetComparison *comparison, SetGroup *group, unsigned side) {
+        const MetricId delay = METRIC_blkio_delay_total_ns;
+        const Amount threads = median_of(comparison, &group->figures[SET_THREADS], side);
+        SetRates ret = { .has_group = threads.known };
+        Account *second = &ret.second;
+        char text[ABSENCE_BYTES];
+        SetRowView row;
+        Amount rest;
+
+        *second = (Account){
+                .threads = threads.n,
+                .is_of_kernel = !group->group->has_program,
+                .alive_ns = median_of(comparison, &group->figures[SET_ALIVE], side),
+                .running_ns = rate_of(comparison, group, side, METRIC_run_time_ns),
+                .waiting_ns = rate_of(comparison, group, side, METRIC_wait_time_ns),
+                .storage_ns = rate_of(comparison, group, side, METRIC_storage_wait_ns),
+                .storage_exact = true,
+                .blocked_ns = rate_of(comparison, group, side, METRIC_uninterruptible_ns),
+                .read_bytes = rate_of(comparison, group, side, METRIC_read_bytes),
+                .write_bytes = rate_of(comparison, group, side, METRIC_write_bytes),
+                .rss_growth_bytes = median_of(comparison, &group->figures[SET_GROWN], side),
+        };
+        second->reasons_ns[WAIT_REASON_lock] =
+                rate_of(comparison, group, side, METRIC_lock_wait_ns);
+        if (!second->blocked_ns.known)
+                second->blocked_ns =
+                        amount_subtract(rate_of(comparison, group, side, METRIC_block_sum),
+                                        rate_of(comparison, group, side, METRIC_iowait_sum));
+        if (!second->storage_ns.known)
+                second->storage_ns = rate_of(comparison, group, side, METRIC_iowait_sum);
+        if (second->storage_ns.known)
+                return ret;
+        /* As account_of() has it: cut to what running and waiting leave, where it is not exact. */
+        second->storage_ns = rate_of(comparison, group, side, delay);
+        row = view_row(comparison, group, delay);
+        if (!second->storage_ns.known ||
+            !approximation_of_value(&row.row, side, comparison->defects[side], text))
+                return ret;
+        second->storage_exact = false;
+        if (!second->alive_ns.known)
+                return ret;
+        rest = amount_subtract(
+                second->alive_ns,
+                amount_of(number_add_saturating(second->running_ns.n, second->waiting_ns.n)));
+        second->storage_ns.n = MIN_OF(second->storage_ns.n, rest.n);
+        return ret;
+}
+
+/*
+ * Finds the weight: the share that moved more, after minus before. A host of unknown size counts as
+ * one CPU. False: unknown.
+ */
+static bool find_weight(const SetComparison *comparison, SetGroup *group,
+                        SetRates ret_rates[static SIDES], double *ret) {
+        Shares shares[SIDES];
+
+        for (unsigned side = 0; side < SIDES; side++) {
+                WeightScale scale =
+                        weight_scale_of(&comparison->hosts[side], amount_of(NSEC_PER_SEC));
+
+                ret_rates[side] = find_rates(comparison, group, side);
+                shares[side] = shares_of(&scale, ret_rates[side].has_group ? &ret_rates[side].second
+                                                                           : NULL);
+        }
+        return weight_between(&shares[0], &shares[1], ret);
+}
+
 /*
  * The order of display: groups with significant rows first, then groups that both sets have, then
- * groups of one set alone; within each group, significant rows before the others. By weight
- * (set-family.h) groups of one set stand among those with significant rows, and where there are
- * none, among all. Within these classes groups and rows have the order of the view (order.h), by
- * their medians; in a group with significant rows only those count.
+ * groups of one set alone; within each group, significant rows before the others. By weight groups
+ * of one set stand among those with significant rows, and where there are none, among all. Within
+ * these classes groups and rows have the order of the view (order.h), by their medians; in a group
+ * with significant rows only those count.
  */
 
-typedef enum Tier {
+enum {
         TIER_TOLD, /* some row is significant, or by weight: only one side has it */
         TIER_BOTH,
         TIER_ONE_SIDED,
-} Tier;
+};
 
-typedef struct Ranked {
-        SetGroup *group;
-        Tier tier;
-        size_t slot; /* the slot with the best key; ties are broken by the registry */
-        double keys[VIEW_SORT_MAX_KEYS]; /* larger first; NAN: no key, comes last */
-} Ranked;
-
-_Static_assert(VIEW_SORT_MAX_KEYS >= ORDER_UNIT_FAMILIES, "a key for each family of units");
-
-static void raise_key(Ranked *ranked, unsigned key, double value, size_t slot) {
-        if (isnan(ranked->keys[key]) || value > ranked->keys[key]) {
-                ranked->keys[key] = value;
-                ranked->slot = slot;
-        }
-}
-
-static void add_rows(Ranked *ranked, const SetFamily *family, bool significant) {
-        ViewOrder order = family->view->sort.order;
-
-        for (size_t slot = 0; slot < family->list->n_slots; slot++) {
-                double percent;
-                SetRowView row;
-
-                if (!family->list->wanted[slot] || !row_ranks(family->list->indexes[slot]))
-                        continue;
-                set_family_view(family, ranked->group, slot, &row);
-                if (!row.row.has_number || (significant && !row.row.significant))
-                        continue;
-                switch (order) {
-                case VIEW_ORDER_WEIGHT: /* the first key is the weight */
-                case VIEW_ORDER_IMPACT:
-                        if (row.row.impact > IMPACT_NONE)
-                                raise_key(ranked, order == VIEW_ORDER_WEIGHT, row.row.impact, slot);
-                        break;
-                case VIEW_ORDER_PERCENT:
-                        if (row_growth(&row.row, &percent))
-                                raise_key(ranked, 0, percent, slot);
-                        break;
-                case VIEW_ORDER_DELTA:
-                        raise_key(ranked, order_unit_family(row_unit(family->list->indexes[slot])),
-                                  fabs(row.row.delta.real), slot);
-                        ranked->slot = 0; /* no tie is broken by it: it could be of any family */
-                        break;
-                case VIEW_ORDER_NAME:
-                case VIEW_ORDER_METRICS:
-                        break;
-                }
-        }
-}
-
-static bool has_side(const SetFamily *family, const SetGroup *group, unsigned side) {
-        return group->threads.present & family->sides[side];
-}
-
-/* The delta of a row; NAN where it has no number. A side that lacks the group counts as 0. */
-static double delta_of(const Ranked *ranked, const SetFamily *family, unsigned index) {
-        SetRowView row;
-
-        set_family_view(family, ranked->group, set_row_list_find(family->list, index), &row);
-        if (row.row.has_number)
-                return row.row.delta.real;
-        for (unsigned side = 0; side < SIDES; side++)
-                if (row.row.values[side].kind == VALUE_REAL &&
-                    !has_side(family, ranked->group, 1 - side))
-                        return side == SIDE_AFTER ? row.row.values[side].real
-                                                  : -row.row.values[side].real;
-        return NAN;
-}
-
-static double delta_of_key(const Ranked *ranked, const SetFamily *family, const ViewSortKey *key) {
-        const ViewColumnRow *column;
-        double sum = NAN;
-
-        if (key->kind != VIEW_KEY_COLUMN)
-                return delta_of(ranked, family,
-                                key->kind == VIEW_KEY_DERIVED ? _METRIC_MAX + key->id : key->id);
-        /* The first of its metrics that has a number, or all together. */
-        column = &view_columns[key->id];
-        for (unsigned i = 0; i < column->n_metrics; i++) {
-                double delta = delta_of(ranked, family, column->metrics[i]);
-
-                if (!column->is_sum && !isnan(delta))
-                        return delta;
-                if (column->is_sum && !isnan(delta))
-                        sum = isnan(sum) ? delta : sum + delta;
-        }
-        return sum;
-}
-
-static Tier tier_of(const SetFamily *family, const SetGroup *group) {
+static unsigned tier_of(const SetComparison *comparison, SetGroup *group) {
         bool is_of_both =
-                has_side(family, group, SIDE_BEFORE) && has_side(family, group, SIDE_AFTER);
-        ViewOrder order = family->view->sort.order;
+                has_side(comparison, group, SIDE_BEFORE) && has_side(comparison, group, SIDE_AFTER);
+        ViewOrder order = comparison->view.sort.order;
 
         /* A newcomer that eats a CPU is no appendix. */
         if (!is_of_both && (order == VIEW_ORDER_WEIGHT || order == VIEW_ORDER_METRICS))
-                return family->n_significant > 0 ? TIER_TOLD : TIER_BOTH;
+                return comparison->figures.n_significant > 0 ? TIER_TOLD : TIER_BOTH;
         if (!is_of_both)
                 return TIER_ONE_SIDED;
-        for (size_t slot = 0; slot < family->list->n_slots; slot++) {
+        for (size_t slot = 0; slot < comparison->list.n_slots; slot++) {
                 uint32_t test = group->rows[slot].test;
 
                 /* NAN, the value of a test outside the family, compares false. */
-                if (test > 0 && family->tests[test - 1].adjusted < family->alpha)
+                if (test > 0 && comparison->tests[test - 1].adjusted < comparison->alpha)
                         return TIER_TOLD;
         }
         return TIER_BOTH;
 }
 
-static int by_rank(const void *a, const void *b) {
-        const Ranked *left = a, *right = b;
+/* A row by which a group is ordered. By metrics the side that it lacks counts as 0. */
+static bool make_row(const void *userdata, const Group *group, unsigned index, Row *ret) {
+        const SetComparison *comparison = userdata;
+        SetGroup *of = comparison->groups[group->index];
+        bool is_named = comparison->view.sort.order == VIEW_ORDER_METRICS;
 
-        if (left->tier != right->tier)
-                return left->tier < right->tier ? -1 : 1;
-        for (size_t i = 0; i < ELEMENTSOF(left->keys); i++) {
-                bool has_left = !isnan(left->keys[i]), has_right = !isnan(right->keys[i]);
-
-                if (has_left != has_right)
-                        return has_left ? -1 : 1;
-                if (has_left && left->keys[i] > right->keys[i])
-                        return -1;
-                if (has_left && left->keys[i] < right->keys[i])
-                        return 1;
-        }
-        if (left->slot != right->slot)
-                return left->slot < right->slot ? -1 : 1;
-        return span_compare(group_key(left->group->group), group_key(right->group->group));
-}
-
-static int order_groups_of_sets(const SetFamily *family, SetGroup **groups, size_t n_groups) {
-        const ViewSort *sort = &family->view->sort;
-        Ranked *ranked = calloc(n_groups + 1, sizeof(*ranked));
-
-        if (!ranked)
-                return -ENOMEM;
-        for (size_t i = 0; i < n_groups; i++) {
-                Ranked *rank = &ranked[i];
-                SetRates rates[SIDES];
-                double weight;
-
-                *rank = (Ranked){ .group = groups[i], .tier = tier_of(family, groups[i]) };
-                for (size_t key = 0; key < ELEMENTSOF(rank->keys); key++)
-                        rank->keys[key] = NAN;
-                if (sort->order == VIEW_ORDER_WEIGHT &&
-                    set_weight_find(family, groups[i], rates, &weight))
-                        rank->keys[0] = fabs(weight);
-                if (sort->order == VIEW_ORDER_METRICS) {
-                        for (unsigned key = 0; key < sort->n_keys; key++) {
-                                double delta = delta_of_key(rank, family, &sort->keys[key]);
-
-                                rank->keys[key] = sort->keys[key].ascending ? -delta : delta;
-                        }
-                } else if (sort->order != VIEW_ORDER_NAME) {
-                        add_rows(rank, family, rank->tier == TIER_TOLD);
-                }
-        }
-        qsort(ranked, n_groups, sizeof(*ranked), by_rank);
-        for (size_t i = 0; i < n_groups; i++)
-                groups[i] = ranked[i].group;
-        free(ranked);
-        return 0;
-}
-
-/* Finds the slots of the shown rows, metrics before derived values; returns how many. */
-static size_t order_rows_of_group(const SetFamily *family, const SetGroup *group,
-                                  size_t ret_slots[ROW_MAX]) {
-        const GroupOrder order = { .sort = &family->view->sort,
-                                   .scale = &family->scale,
-                                   .n_sides = SIDES };
-        const SetRowList *list = family->list;
-        Row rows[ROW_MAX];
-        size_t n = 0;
-
-        for (size_t slot = 0; slot < list->n_slots; slot++) {
-                SetRowView row;
-
-                if (!list->wanted[slot])
-                        continue;
-                set_family_view(family, group, slot, &row);
-                if ((!family->view->has_threshold || set_family_is_above(family, &row)) &&
-                    (!family->view->changed_only || row.row.significant))
-                        rows[n++] = row.row;
-        }
-        order_rows(&order, rows, n);
-        for (size_t i = 0; i < n; i++)
-                ret_slots[i] = set_row_list_find(list, rows[i].index);
-        return n;
+        if (!is_named && !comparison->list.wanted[index])
+                return false;
+        *ret = view_row(comparison, of, index).row;
+        if (!is_named)
+                return ret->has_number && (group->tier != TIER_TOLD || ret->significant);
+        if (ret->values[SIDE_BEFORE].kind != VALUE_ABSENT && !has_side(comparison, of, SIDE_AFTER))
+                ret->delta =
+                        delta_between(&ret->values[SIDE_BEFORE], &(Value){ .kind = VALUE_REAL });
+        else if (ret->values[SIDE_AFTER].kind != VALUE_ABSENT &&
+                 !has_side(comparison, of, SIDE_BEFORE))
+                ret->delta = delta_of_value(&ret->values[SIDE_AFTER]);
+        return true;
 }
 
 /* the end */
 
 static int choose_groups(SetComparison *comparison) {
-        const SetFamily *family = &comparison->family;
         const SetRowList *list = &comparison->list;
         const View *view = &comparison->view;
+        const GroupOrder order = {
+                .sort = &view->sort, .n_sides = SIDES, .make_row = make_row, .userdata = comparison
+        };
         SetFigures *figures = &comparison->figures;
         bool hides_rows = view->changed_only || view->has_threshold;
-        size_t slots[ROW_MAX], n_left = 0, limit = view->limit;
+        size_t n_left = 0, limit = view->limit;
+        SetRates rates[SIDES];
+        Row rows[ROW_MAX];
         int r;
 
-        comparison->shown = calloc(comparison->n_groups + 1, sizeof(SetGroup *));
+        comparison->shown = calloc(comparison->n_groups + 1, sizeof(Group *));
         if (!comparison->shown)
                 return -ENOMEM;
         for (size_t i = 0; i < comparison->n_groups; i++) {
                 SetGroup *group = comparison->groups[i];
-                bool has_side[SIDES];
+                Group *shown = group->group;
+                bool is_one_sided = false;
 
                 /* A ledger also tells of threads that ended before all captures. */
-                if (!group->threads.present || !group_passes(group->group, view))
+                if (!set_group_captures(group) || !group_passes(shown, view))
                         continue;
                 figures->n_matched++;
-                for (unsigned side = 0; side < SIDES; side++) {
-                        has_side[side] = group->threads.present & family->sides[side];
-                        figures->n_only[1 - side] += !has_side[side];
-                }
+                for (unsigned side = 0; side < SIDES; side++)
+                        if (!has_side(comparison, group, side)) {
+                                figures->n_only[1 - side]++;
+                                is_one_sided = true;
+                        }
                 /*
                  * Groups that no test can say anything about are shown by their weight alone: those
                  * of one side, and all of them where the samples are too few for any test. A
                  * threshold wants rows that moved.
                  */
-                if (!hides_rows || order_rows_of_group(family, group, slots) > 0 ||
-                    (!view->has_threshold &&
-                     (!figures->could_succeed || !has_side[0] || !has_side[1])))
-                        comparison->shown[n_left++] = group;
-                else
+                if (hides_rows && find_rows(comparison, group, rows) == 0 &&
+                    (view->has_threshold || (figures->could_succeed && !is_one_sided))) {
                         figures->n_hidden_rows += list->n_wanted;
+                        continue;
+                }
+                shown->tier = tier_of(comparison, group);
+                if (view->sort.order == VIEW_ORDER_WEIGHT)
+                        shown->has_weight = find_weight(comparison, group, rates,
+                                                        &shown->weights[FIGURES_WHOLE]);
+                comparison->shown[n_left++] = shown;
         }
-        r = order_groups_of_sets(family, comparison->shown, n_left);
+        r = order_groups(&order, comparison->shown, n_left);
         if (r != 0)
                 return r;
         comparison->n_shown = limit > 0 ? MIN_OF(limit, n_left) : n_left;
         figures->n_hidden_groups = n_left - comparison->n_shown;
         for (size_t i = 0; i < n_left; i++) {
-                const SetGroup *group = comparison->shown[i];
+                Group *shown = comparison->shown[i];
+                SetGroup *group = comparison->groups[shown->index];
 
                 if (i < comparison->n_shown) {
-                        member_list_sort(&group->group->members);
-                        member_list_sort(&group->group->commands);
+                        member_list_sort(&shown->members);
+                        member_list_sort(&shown->commands);
                         if (hides_rows)
                                 figures->n_hidden_rows +=
-                                        list->n_wanted - order_rows_of_group(family, group, slots);
+                                        list->n_wanted - find_rows(comparison, group, rows);
                 }
-                for (size_t slot = 0; view->has_threshold && slot < list->n_slots; slot++) {
-                        SetRowView row;
-
-                        if (!list->wanted[slot] || group->rows[slot].test == 0)
-                                continue;
-                        set_family_view(family, group, slot, &row);
-                        figures->n_above_threshold += set_family_is_above(family, &row);
-                }
+                for (unsigned index = 0; view->has_threshold && index < ROW_MAX; index++)
+                        if (list->wanted[index] && set_group_row(group, list, index)->test > 0) {
+                                rows[0] = view_row(comparison, group, index).row;
+                                figures->n_above_threshold += is_above(comparison, &rows[0]);
+                        }
         }
         return 0;
 }
 
 int set_comparison_finish(SetComparison *comparison,
                           const SourceTable *const sources[static SIDES]) {
-        SetFamily *family = &comparison->family;
-        SetFigures *figures = &comparison->figures;
-        size_t n_able;
         int r;
 
         assert(comparison->n_begun == comparison->n_captures);
         for (unsigned side = 0; side < SIDES; side++)
                 comparison->sources[side] = sources[side];
-        if (comparison->n_windows > 0)
-                family->window_ns = comparison->windows_ns / (double) comparison->n_windows;
         /* A group may be found in the last capture only, so this waits for all of them. */
         for (size_t i = 0; i < comparison->n_groups; i++) {
                 SetGroup *group = comparison->groups[i];
@@ -403,37 +550,25 @@ int set_comparison_finish(SetComparison *comparison,
                 if (group_is_placed(group->group, comparison->view.axis))
                         captures &= ~comparison->unplaced;
                 for (unsigned side = 0; side < SIDES; side++) {
-                        r = set_group_take_nothing(group, &comparison->list, family->sides[side],
-                                                   captures, comparison->n_captures);
+                        r = set_group_take_nothing(group, &comparison->list,
+                                                   comparison->sides[side], captures,
+                                                   comparison->n_captures);
                         if (r != 0)
                                 return r;
                 }
         }
-        r = set_family_test(family, comparison->groups, comparison->n_groups);
-        if (r != 0)
-                return r;
-        n_able = family->n_able;
-        figures->n_tested = family->n_family;
-        figures->n_significant = family->n_significant;
-        figures->least_p = family->least_p;
-        figures->could_succeed = family->n_significant > 0 ||
-                                 (family->n_family > 0 &&
-                                  family->least_p * (double) family->n_family < family->alpha);
-        if (family->n_short > 0 ||
-            (n_able > 0 && !(family->least_p * (double) n_able < family->alpha)))
-                figures->n_needed = rank_test_enough(n_able + family->n_short, family->alpha);
-        return choose_groups(comparison);
+        init_scale(comparison);
+        r = test_all(comparison);
+        return r == 0 ? choose_groups(comparison) : r;
 }
 
 /* output */
 
-typedef const SourceTable *const *Sources;
-
 static const char *const side_names[SIDES] = { "before", "after" };
 
 /* Both sides have samples. */
-static const char *reason_of_no_test(const SetGroup *group, unsigned index, const SetRowView *row) {
-        SetRowKind kind = set_row_kind(index);
+static const char *reason_of_no_test(const SetGroup *group, const SetRowView *row) {
+        SetRowKind kind = set_row_kind(row->row.index);
 
         if (kind == SET_ROW_LABEL)
                 return "not tested: the number of a CPU is a name";
@@ -449,18 +584,16 @@ static const char *reason_of_no_test(const SetGroup *group, unsigned index, cons
 }
 
 /* Says why there is no sample, or no test. */
-static void write_reason(JsonWriter *writer, const SetFamily *family, Sources sources,
-                         const SetGroup *group, size_t slot, const SetRowView *row) {
+static void write_reason(JsonWriter *writer, const SetComparison *comparison, const SetGroup *group,
+                         const SetRowView *row) {
         char absence[ABSENCE_BYTES], text[SIDES * ABSENCE_BYTES + 32] = "";
-        const SetRow *samples = &group->rows[slot];
+        const SetRow *samples = row->samples;
         const char *why;
         size_t n = 0;
 
         if (row->sides[0].n > 0 && row->sides[1].n > 0) {
                 if (!row->is_in_family)
-                        json_write_member_text(
-                                writer, "reason",
-                                reason_of_no_test(group, family->list->indexes[slot], row));
+                        json_write_member_text(writer, "reason", reason_of_no_test(group, row));
                 return;
         }
         for (unsigned side = 0; side < SIDES; side++) {
@@ -468,16 +601,16 @@ static void write_reason(JsonWriter *writer, const SetFamily *family, Sources so
 
                 if (row->sides[side].n > 0)
                         continue;
-                if (!(group->threads.present & family->sides[side]))
+                if (!has_side(comparison, group, side))
                         why = "no capture has a thread of this group";
                 else if (samples->reset & 1u << side)
                         why = "the counter was reset";
                 else if (seen && samples->outcomes[side] != DERIVED_DENOMINATOR_ZERO)
                         why = "no two consecutive captures of one boot have these threads";
-                else if (!seen && set_row_kind(family->list->indexes[slot]) == SET_ROW_WORD)
+                else if (!seen && set_row_kind(row->row.index) == SET_ROW_WORD)
                         why = "a word has no median";
                 else
-                        why = absence_of_value(&row->row, side, sources[side], absence);
+                        why = absence_of_value(&row->row, side, comparison->sources[side], absence);
                 n += (size_t) snprintf(text + n, sizeof(text) - n, "%s%s: %s", n > 0 ? "; " : "",
                                        side_names[side], why);
         }
@@ -485,19 +618,17 @@ static void write_reason(JsonWriter *writer, const SetFamily *family, Sources so
         json_write_member_name(writer, "reason", span_of(text));
 }
 
-static void write_row(JsonWriter *writer, const SetFamily *family, Sources sources,
-                      const SetGroup *group, size_t slot) {
+static void write_row(JsonWriter *writer, const SetComparison *comparison, SetGroup *group,
+                      unsigned index) {
         static const SetTest none = { .u = 0 };
+        const SetRowView row = view_row(comparison, group, index);
+        const SetTest *test = row.test ? row.test : &none;
         char text[ABSENCE_BYTES];
         const char *approximation = NULL;
-        const SetTest *test;
         double percent = 0;
-        SetRowView row;
         bool has;
 
-        set_family_view(family, group, slot, &row);
-        test = row.test ? row.test : &none;
-        json_write_key(writer, row_name(family->list->indexes[slot]));
+        json_write_key(writer, row_name(index));
         json_write_object(writer);
         for (unsigned side = 0; side < SIDES; side++) {
                 const Quartiles *quartiles = &row.sides[side];
@@ -516,8 +647,8 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
                 double_write_json(writer, "q3", true, quartiles->q3);
                 json_write_end(writer);
                 if (!approximation)
-                        approximation =
-                                approximation_of_value(&row.row, side, family->defects[side], text);
+                        approximation = approximation_of_value(&row.row, side,
+                                                               comparison->defects[side], text);
         }
         double_write_json(writer, "delta", row.row.has_number, row.row.delta.real);
         has = row_percent(&row.row, &percent);
@@ -526,11 +657,10 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
         double_write_json(writer, "p", row.test, test->p);
         double_write_json(writer, "pAdjusted", row.is_in_family, test->adjusted);
         json_write_member_bool(writer, "significant", row.row.significant);
-        json_write_member_bool(writer, "perSecond",
-                               set_row_kind(family->list->indexes[slot]) == SET_ROW_RATE);
-        if (group->rows[slot].reset)
+        json_write_member_bool(writer, "perSecond", row_has_rate(index));
+        if (row.samples->reset)
                 json_write_member_bool(writer, "reset", true);
-        write_reason(writer, family, sources, group, slot, &row);
+        write_reason(writer, comparison, group, &row);
         if (approximation)
                 json_write_member_text(writer, "approximate", approximation);
         json_write_end(writer);
@@ -538,28 +668,29 @@ static void write_row(JsonWriter *writer, const SetFamily *family, Sources sourc
 
 void set_comparison_write(const SetComparison *comparison, size_t index, JsonWriter *writer) {
         static const char *const threads[SIDES] = { "threadsBefore", "threadsAfter" };
-        const SetFamily *family = &comparison->family;
         double values[SET_MAX_CAPTURES], weight;
-        size_t slots[ROW_MAX], n_rows, i = 0;
-        const SetGroup *group;
         SetRates rates[SIDES];
+        SetGroup *group;
+        Row rows[ROW_MAX];
+        size_t n_rows, i = 0;
         bool known;
 
         assert(index < comparison->n_shown);
-        group = comparison->shown[index];
-        n_rows = order_rows_of_group(family, group, slots);
+        group = comparison->groups[comparison->shown[index]->index];
+        n_rows = find_rows(comparison, group, rows);
         json_write_object(writer);
-        group_write_key(writer, group->group, family->view->axis);
+        group_write_key(writer, group->group, comparison->view.axis);
         for (unsigned side = 0; side < SIDES; side++) {
-                size_t n = set_samples_get(&group->threads, family->sides[side], values);
+                size_t n = set_samples_get(&group->figures[SET_THREADS], comparison->sides[side],
+                                           values);
 
                 double_write_json(writer, threads[side], true,
                                   n > 0 ? quartiles_of(values, n).median : 0);
         }
         /* The weight on a host of unknown size is null. */
-        known = set_weight_find(family, group, rates, &weight);
+        known = find_weight(comparison, group, rates, &weight);
         for (unsigned side = 0; side < SIDES; side++)
-                known = known && (!rates[side].has_group || family->hosts[side].n_cpus.n > 0);
+                known = known && (!rates[side].has_group || comparison->hosts[side].n_cpus.n > 0);
         double_write_json(writer, "weight", known, weight);
         json_write_key(writer, "rates");
         json_write_object(writer);
@@ -586,13 +717,13 @@ void set_comparison_write(const SetComparison *comparison, size_t index, JsonWri
         json_write_end(writer);
         json_write_key(writer, "metrics");
         json_write_object(writer);
-        for (; i < n_rows && family->list->indexes[slots[i]] < _METRIC_MAX; i++)
-                write_row(writer, family, comparison->sources, group, slots[i]);
+        for (; i < n_rows && !rows[i].is_derived; i++)
+                write_row(writer, comparison, group, rows[i].index);
         json_write_end(writer);
         json_write_key(writer, "derived");
         json_write_object(writer);
         for (; i < n_rows; i++)
-                write_row(writer, family, comparison->sources, group, slots[i]);
+                write_row(writer, comparison, group, rows[i].index);
         json_write_end(writer);
         json_write_end(writer);
 }

@@ -28,6 +28,11 @@
  * depends only on the pooled samples, not on their sides. The same holds for rows that could not be
  * significant even alone, which are left out unless all rows are such. Neither the limit nor the
  * threshold changes the family.
+ *
+ * The weight of a group tells how much it matters in two sets of captures: it is the share of the
+ * host that moved more (weight.h), by the account (account.h) of one second on each side, which has
+ * the medians over the intervals. A side that has no thread of the group did nothing there; nothing
+ * is known of one that has some whose work no interval tells.
  */
 
 #include <stdbool.h>
@@ -36,12 +41,20 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "analysis/compare/column-table.h"
-#include "analysis/set/set-family.h"
+#include "analysis/compare/order.h"
+#include "analysis/group/host-use.h"
 #include "analysis/set/set-group.h"
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
+
+/* The test of a row. */
+typedef struct SetTest {
+        double u, p;
+        double least_p;  /* the smallest p that these values can have */
+        double adjusted; /* NAN: not in the family */
+} SetTest;
 
 typedef struct SetFigures {
         size_t n_tested;      /* rows in the family */
@@ -67,27 +80,33 @@ typedef struct SetFigures {
 
 typedef struct SetComparison {
         View view;
+        double alpha;
         ColumnTable table; /* its column is the capture that is being read */
         SetRowList list;
         SetGroup **groups; /* owned; in the order of the table's */
         size_t n_groups, n_allocated;
         size_t n_captures, n_begun;
-        uint64_t ledgers;   /* captures whose intervals have one */
-        uint64_t unplaced;  /* of these, those whose rows have no cgroups */
-        SetCapture capture; /* being read */
-        double windows_ns;  /* total length */
+        uint64_t sides[SIDES];        /* the captures of each side, a bit each */
+        KernelDefects defects[SIDES]; /* of any of their kernels */
+        uint64_t ledgers;             /* captures whose intervals have one */
+        uint64_t unplaced;            /* of these, those whose rows have no cgroups */
+        SetCapture capture;           /* being read */
+        double windows_ns;            /* total length */
         size_t n_windows;
         /* Its hosts, set before the end: what each did in a second; without CPUs no weights. */
-        SetFamily family;
+        HostUse hosts[SIDES];
 
         /* after set_comparison_finish() */
         const SourceTable *sources[SIDES]; /* borrowed */
+        ImpactScale scale;                 /* for rates and for the number of threads */
+        SetTest *tests;                    /* owned: of all rows that have one */
+        size_t n_tests, n_tests_allocated;
         /*
          * Groups in the order of display: those with significant rows first. Those of one side, and
          * all where no test could succeed, are there even if the view wants significant rows only:
          * with their weight, and without rows.
          */
-        SetGroup **shown; /* owned; the groups are borrowed */
+        Group **shown; /* owned; the groups are borrowed */
         size_t n_shown;
         SetFigures figures;
 } SetComparison;

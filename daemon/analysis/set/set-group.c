@@ -78,36 +78,24 @@ Quartiles quartiles_of(double *values, size_t n) {
 
 SetRowKind set_row_kind(unsigned index) {
         MetricId id = (MetricId) index;
+        MetricKind kind;
 
-        if (index >= _METRIC_MAX)
-                return derived_is_sum((DerivedId) (index - _METRIC_MAX)) ? SET_ROW_RATE
-                                                                         : SET_ROW_LEVEL;
-        if (id == METRIC_thread_count)
-                return SET_ROW_LEVEL;
-        if (id == METRIC_acct_elapsed_ns)
-                return SET_ROW_RECORD;
-        if (metric_is_momentary(id) && metric_table[id].kind != METRIC_KIND_WORD)
-                return SET_ROW_LABEL;
-        switch (metric_table[id].kind) {
-        case METRIC_KIND_COUNTER:
+        if (row_has_rate(index))
                 return SET_ROW_RATE;
-        case METRIC_KIND_PEAK:
-        case METRIC_KIND_FLOOR:
+        if (index >= _METRIC_MAX)
+                return SET_ROW_LEVEL;
+        kind = metric_table[id].kind;
+        if (kind == METRIC_KIND_PEAK || kind == METRIC_KIND_FLOOR || id == METRIC_acct_elapsed_ns)
                 return SET_ROW_RECORD;
-        case METRIC_KIND_WORD:
+        if (kind == METRIC_KIND_WORD)
                 return SET_ROW_WORD;
-        case METRIC_KIND_GAUGE:
-        case METRIC_KIND_ORDINAL:
-        case METRIC_KIND_CPUS:
-                break;
-        }
-        return SET_ROW_LEVEL;
+        return metric_is_momentary(id) ? SET_ROW_LABEL : SET_ROW_LEVEL;
 }
 
 /* rows */
 
 void set_row_list_init(SetRowList *list, const View *view) {
-        /* The weight of a group is made of these (set-family.h), whatever the view shows. */
+        /* The weight of a group is made of these (set-comparison.c), whatever the view shows. */
         static const MetricId weighed[] = {
                 METRIC_run_time_ns, METRIC_wait_time_ns,         METRIC_storage_wait_ns,
                 METRIC_iowait_sum,  METRIC_blkio_delay_total_ns, METRIC_uninterruptible_ns,
@@ -133,19 +121,10 @@ void set_row_list_init(SetRowList *list, const View *view) {
                                                                   : 0u))
                                 has_samples = true;
                 }
-                if (!has_samples)
-                        continue;
-                list->wanted[list->n_slots] = wanted;
-                list->indexes[list->n_slots++] = (uint8_t) index;
+                list->slots[index] = has_samples ? (uint8_t) list->n_slots++ : SET_NO_SLOT;
+                list->wanted[index] = wanted;
                 list->n_wanted += wanted;
         }
-}
-
-size_t set_row_list_find(const SetRowList *list, unsigned index) {
-        for (size_t slot = 0; slot < list->n_slots; slot++)
-                if (list->indexes[slot] == index)
-                        return slot;
-        return SET_NO_SLOT;
 }
 
 /* life */
@@ -165,9 +144,8 @@ SetGroup *set_group_free(SetGroup *group, const SetRowList *list) {
                 return NULL;
         for (size_t slot = 0; slot < list->n_slots; slot++)
                 free(group->rows[slot].samples.values);
-        free(group->threads.values);
-        free(group->alive.values);
-        free(group->grown.values);
+        for (unsigned figure = 0; figure < _SET_FIGURE_MAX; figure++)
+                free(group->figures[figure].values);
         free(group);
         return NULL;
 }
@@ -218,8 +196,9 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
         GroupColumn *of = &group->group->of[0];
         uint64_t elapsed_ns = column->setup.elapsed_ns;
         bool has_rates = column->period.known && elapsed_ns > 0;
-        Amount rss, heap = { .known = false };
+        Amount figures[_SET_FIGURE_MAX] = {}, rss, heap = { .known = false };
         double amount;
+        SetRow *row;
         int r = 0;
 
         if (!of->ends[SIDE_AFTER]) {
@@ -228,13 +207,9 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
                 group_column_done(of);
                 return 0;
         }
-        r = set_samples_put(&group->threads, n_captures, index,
-                            (double) of->ends[SIDE_AFTER]->n_threads);
-        if (r == 0 && has_rates && !of->tally.lacks_alive) {
-                amount = (double) of->tally.alive_ns;
-                r = set_samples_put(&group->alive, n_captures, index,
-                                    amount * (double) NSEC_PER_SEC / (double) elapsed_ns);
-        }
+        figures[SET_THREADS] = amount_of(of->ends[SIDE_AFTER]->n_threads);
+        if (has_rates && !of->tally.lacks_alive)
+                figures[SET_ALIVE] = amount_of(of->tally.alive_ns);
         /*
          * As an interval has it (account.h). Without a ledger it is not known: memory that vanished
          * with threads that ended would not be taken off.
@@ -242,41 +217,46 @@ int set_group_take(SetGroup *group, const SetRowList *list, const Column *column
         rss = life_tally_rss_growth(&of->tally);
         if (!of->exited || group_exited_n_short_lived(of->exited) == 0)
                 heap = life_tally_heap_growth(&of->tally);
-        if (r == 0 && has_rates && column->setup.has_ledger && !column->lost_names &&
-            (rss.known || heap.known)) {
-                amount = (double) MAX_OF(rss.n, heap.n);
-                r = set_samples_put(&group->grown, n_captures, index,
-                                    amount * (double) NSEC_PER_SEC / (double) elapsed_ns);
+        if (has_rates && column->setup.has_ledger && !column->lost_names &&
+            (rss.known || heap.known))
+                figures[SET_GROWN] = amount_of(MAX_OF(rss.n, heap.n));
+        for (unsigned i = 0; i < _SET_FIGURE_MAX && r == 0; i++) {
+                if (!figures[i].known)
+                        continue;
+                amount = (double) figures[i].n;
+                if (i != SET_THREADS)
+                        amount = amount * (double) NSEC_PER_SEC / (double) elapsed_ns;
+                r = set_samples_put(&group->figures[i], n_captures, index, amount);
         }
-        for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
-                r = take_row(&group->rows[slot], list->indexes[slot], column, of, side, n_captures,
-                             index);
+        for (unsigned id = 0; r == 0 && id < ROW_MAX; id++) {
+                row = set_group_row(group, list, id);
+                if (row)
+                        r = take_row(row, id, column, of, side, n_captures, index);
+        }
         group_column_done(of);
         return r;
 }
 
 int set_group_take_nothing(SetGroup *group, const SetRowList *list, uint64_t side,
                            uint64_t captures, size_t n_captures) {
-        uint64_t bits = side & captures & ~group->threads.present & ~group->renamed;
+        uint64_t bits = side & captures & ~set_group_captures(group) & ~group->renamed;
+        SetRow *row;
         int r = 0;
 
-        if (!(group->threads.present & side))
+        if (!(set_group_captures(group) & side))
                 return 0;
         for (; bits != 0 && r == 0; bits &= bits - 1) {
                 size_t capture = (size_t) __builtin_ctzll(bits);
 
-                r = set_samples_put(&group->threads, n_captures, capture, 0);
-                if (r == 0)
-                        r = set_samples_put(&group->alive, n_captures, capture, 0);
-                if (r == 0)
-                        r = set_samples_put(&group->grown, n_captures, capture, 0);
+                for (unsigned i = 0; i < _SET_FIGURE_MAX && r == 0; i++)
+                        r = set_samples_put(&group->figures[i], n_captures, capture, 0);
                 /* It is 0 for the number of threads, and for a rate that it has elsewhere. */
-                for (size_t slot = 0; r == 0 && slot < list->n_slots; slot++)
-                        if (group->rows[slot].samples.present &&
-                            (set_row_kind(list->indexes[slot]) == SET_ROW_RATE ||
-                             list->indexes[slot] == METRIC_thread_count))
-                                r = set_samples_put(&group->rows[slot].samples, n_captures, capture,
-                                                    0);
+                for (unsigned id = 0; r == 0 && id < ROW_MAX; id++) {
+                        row = set_group_row(group, list, id);
+                        if (row && row->samples.present &&
+                            (id == METRIC_thread_count || row_has_rate(id)))
+                                r = set_samples_put(&row->samples, n_captures, capture, 0);
+                }
         }
         return r;
 }

@@ -87,21 +87,18 @@ typedef struct SetRow {
         uint8_t inputs[SIDES];
 } SetRow;
 
-#define SET_NO_SLOT SIZE_MAX
+#define SET_NO_SLOT UINT8_MAX
 
 /* Which rows have samples. */
 typedef struct SetRowList {
-        size_t n_slots;
-        uint8_t indexes[ROW_MAX]; /* of each slot, ascending */
-        bool wanted[ROW_MAX];     /* of each slot: shown, not only sorted by or weighed */
-        size_t n_wanted;
+        uint8_t slots[ROW_MAX]; /* where a group has the samples of a row; SET_NO_SLOT: nowhere */
+        bool wanted[ROW_MAX];   /* shown, not only sorted by or weighed */
+        size_t n_slots, n_wanted;
 } SetRowList;
 
-_Static_assert(ROW_MAX <= UINT8_MAX, "the index of a row fits");
+_Static_assert(ROW_MAX <= SET_NO_SLOT, "the number of a slot fits");
 
 void set_row_list_init(SetRowList *list, const View *view);
-/* SET_NO_SLOT when the row has no samples. */
-size_t set_row_list_find(const SetRowList *list, unsigned index);
 
 /*
  * One capture and the time before it: a column, which has a begin if there is an interval that ends
@@ -120,11 +117,17 @@ typedef struct SetCapture {
         ColumnSetup column;
 } SetCapture;
 
+/* What groups have samples of besides their rows. */
+typedef enum SetFigure {
+        SET_THREADS, /* the number of threads */
+        SET_ALIVE,   /* how long its threads were alive in a second, in ns */
+        SET_GROWN,   /* bytes a second that its memory, or its live heap, grew */
+        _SET_FIGURE_MAX,
+} SetFigure;
+
 typedef struct SetGroup {
-        Group *group;       /* borrowed; its account is of the capture that is being read */
-        SetSamples threads; /* the number of threads */
-        SetSamples alive;   /* how long its threads were alive in a second, in ns */
-        SetSamples grown;   /* bytes a second that its memory, or its live heap, grew */
+        Group *group; /* borrowed; its account is of the capture that is being read */
+        SetSamples figures[_SET_FIGURE_MAX];
         /*
          * Captures in whose intervals the group had threads that ended, though none by its names.
          */
@@ -136,6 +139,15 @@ typedef struct SetGroup {
 
 _must_check_ int set_group_new(Group *group, const SetRowList *list, SetGroup **ret);
 SetGroup *set_group_free(SetGroup *group, const SetRowList *list);
+
+/* The samples of a row; NULL: it has none in any group. */
+static inline SetRow *set_group_row(SetGroup *group, const SetRowList *list, unsigned index) {
+        return list->slots[index] == SET_NO_SLOT ? NULL : &group->rows[list->slots[index]];
+}
+/* The captures in which the group is there. */
+static inline uint64_t set_group_captures(const SetGroup *group) {
+        return group->figures[SET_THREADS].present;
+}
 
 /*
  * Takes the samples of the capture, which is the @index-th, from the account of the group, which is

@@ -122,7 +122,7 @@ static inline SetRun set_run_of(const View *view, double alpha, const Shot *shot
         }
         for (unsigned side = 0; side < SIDES; side++)
                 if (set_run_hosts[side].n_cpus.known)
-                        run.comparison->family.hosts[side] = set_run_hosts[side];
+                        run.comparison->hosts[side] = set_run_hosts[side];
         ck_assert_int_eq(set_comparison_finish(run.comparison, sources), 0);
         run.figures = run.comparison->figures;
 

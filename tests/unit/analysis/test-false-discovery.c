@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "analysis/set/set-family.h"
+#include "analysis/set/rank-test.h"
 
 #define MAX_P 16
 

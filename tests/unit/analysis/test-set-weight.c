@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/set/set-family.h"
+#include "analysis/set/set-comparison.h"
 
 #include <stdio.h>
 

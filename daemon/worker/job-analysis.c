@@ -117,17 +117,11 @@ static void analysis_set_up(Analysis *analysis) {
 /* reading */
 
 static int analysis_on_name(void *userdata, const ThreadSample *sample) {
-        Analysis *analysis = userdata;
-        int r = section_feed_census(&analysis->feed, sample);
-
-        return r == 0 ? thread_groups_census(&analysis->comparison->table.threads, sample) : r;
+        return section_feed_census(&((Analysis *) userdata)->feed, sample);
 }
 
 static int analysis_on_cgroup_name(void *userdata, Span path) {
-        Analysis *analysis = userdata;
-        int r = section_feed_census_cgroup(&analysis->feed, path);
-
-        return r == 0 ? thread_groups_census_cgroup(&analysis->comparison->table.threads, path) : r;
+        return section_feed_census_cgroup(&((Analysis *) userdata)->feed, path);
 }
 
 static int analysis_on_thread(void *userdata, Side side, const ThreadSample *sample) {
@@ -150,11 +144,8 @@ static int analysis_on_life(void *userdata, const ThreadSample *before, const Th
 
 static int analysis_on_exited(void *userdata, Side end, const ExitedRow *row) {
         Analysis *analysis = userdata;
-        int r = crowds_add_exited(&analysis->crowds[analysis->column], end, row);
 
-        return r == 0 ? column_table_add_ended(&analysis->comparison->table, analysis->column, end,
-                                               row)
-                      : r;
+        return crowds_add_exited(&analysis->crowds[analysis->column], end, row);
 }
 
 /* Of two intervals the sections take the end of each, and that is their side. */
@@ -247,8 +238,9 @@ static int analysis_read_hosts(Analysis *analysis) {
 }
 
 static int analysis_read(Analysis *analysis) {
-        AnalysisVisitor visitor = {
+        static const AnalysisVisitor visitor = {
                 .on_name = analysis_on_name,
+                .on_cgroup_name = analysis_on_cgroup_name,
                 .on_thread = analysis_on_thread,
                 .on_life = analysis_on_life,
                 .on_exited = analysis_on_exited,
@@ -259,9 +251,6 @@ static int analysis_read(Analysis *analysis) {
         const SourceTable *sources[SIDES] = {};
         AnalysisRead read = { .visitor = &visitor, .userdata = analysis };
         Subject *subjects = analysis->call->subjects;
-        ColumnTable *table;
-        const KeyPart *cgroup;
-        bool has_census;
         int r;
 
         r = comparison_new(&analysis->call->view, &analysis->setup, &analysis->comparison);
@@ -271,27 +260,18 @@ static int analysis_read(Analysis *analysis) {
                 return err_fold(r);
         for (unsigned i = 0; i < analysis->n_sides; i++)
                 section_feed_head(&analysis->feed, i, &view_subjects_end(analysis->call, i)->head);
-        table = &analysis->comparison->table;
-        cgroup = table->threads.keys.cgroup;
-        if (cgroup && cgroup->has_census)
-                visitor.on_cgroup_name = analysis_on_cgroup_name;
-        has_census = table->threads.keys.has_census;
+        read.table = &analysis->comparison->table;
         for (unsigned i = 0; i < analysis->call->n; i++)
-                analysis_read_expect(&read, &subjects[i], has_census ? 2 : 1);
-        for (unsigned i = 0; has_census && i < analysis->call->n && r == 0; i++)
+                analysis_read_expect(&read, &subjects[i],
+                                     read.table->threads.keys.has_census ? 2 : 1);
+        for (unsigned i = 0; i < analysis->call->n && r == 0; i++)
                 r = analysis_read_names(&read, &subjects[i]);
         /* The names are known: now the numbers of all threads. */
         for (unsigned i = 0; i < analysis->setup.n_columns && r == 0; i++) {
-                Subject *begin = analysis->begins[i], *end = analysis->ends[i];
-
-                if (!begin) {
-                        r = analysis_read_side(&read, (Side) i, end);
-                        continue;
-                }
-                analysis->column = i;
-                r = analysis_read_window(&read, begin, end);
-                if (r == 0 && subjects_loss_of_names(begin, end))
-                        table->columns.of[i].lost_names = true;
+                /* What is tallied of two snapshots has them as its ends. */
+                analysis->column = analysis->begins[i] ? i : 0;
+                r = analysis_read_column(&read, i, (Side) i, analysis->begins[i],
+                                         analysis->ends[i]);
         }
         if (r != 0)
                 return analysis_read_result(analysis, read.culprit, r);

@@ -85,25 +85,12 @@ static int open_sets(SetAnalysis *sets) {
 
 /* reading */
 
-static int set_on_name(void *userdata, const ThreadSample *sample) {
-        return thread_groups_census(&((SetAnalysis *) userdata)->comparison->table.threads, sample);
-}
-
-static int set_on_cgroup_name(void *userdata, Span path) {
-        return thread_groups_census_cgroup(&((SetAnalysis *) userdata)->comparison->table.threads,
-                                           path);
-}
-
 static int set_on_thread(void *userdata, Side side, const ThreadSample *sample) {
         return set_comparison_add(((SetAnalysis *) userdata)->comparison, NULL, sample);
 }
 
 static int set_on_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
         return set_comparison_add(((SetAnalysis *) userdata)->comparison, before, after);
-}
-
-static int set_on_exited(void *userdata, Side end, const ExitedRow *row) {
-        return column_table_add_ended(&((SetAnalysis *) userdata)->comparison->table, 0, end, row);
 }
 
 static int set_on_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
@@ -128,7 +115,7 @@ static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
                 if (members[i].begin && has_census)
                         analysis_read_expect(read, members[i].begin, 1);
         }
-        for (size_t i = 0; has_census && i < n && r == 0; i++) {
+        for (size_t i = 0; i < n && r == 0; i++) {
                 if (members[i].begin)
                         r = analysis_read_names(read, members[i].begin);
                 if (r == 0)
@@ -140,10 +127,7 @@ static int read_captures(SetAnalysis *sets, AnalysisRead *read) {
                 capture.column.has_ledger =
                         previous && subjects_share_ledger(previous, members[i].subject);
                 set_comparison_begin(sets->comparison, &capture);
-                r = previous ? analysis_read_window(read, previous, members[i].subject)
-                             : analysis_read_side(read, capture.side, members[i].subject);
-                if (previous && subjects_loss_of_names(previous, members[i].subject))
-                        sets->comparison->table.columns.of[0].lost_names = true;
+                r = analysis_read_column(read, 0, capture.side, previous, members[i].subject);
                 if (r == 0)
                         r = set_comparison_end(sets->comparison);
         }
@@ -158,25 +142,20 @@ static const Subject *last_of(const SetAnalysis *sets, unsigned side) {
 }
 
 static int read_sets(SetAnalysis *sets) {
-        AnalysisVisitor visitor = {
-                .on_name = set_on_name,
+        static const AnalysisVisitor visitor = {
                 .on_thread = set_on_thread,
                 .on_life = set_on_life,
-                .on_exited = set_on_exited,
                 .on_progress = set_on_progress,
         };
         const SourceTable *sources[SIDES];
         AnalysisRead read = { .visitor = &visitor, .userdata = sets };
-        const KeyPart *cgroup;
         int r;
 
         r = set_comparison_new(&sets->order->view, sets->subjects.n, sets->order->alpha,
                                &sets->comparison);
         if (r != 0)
                 return err_fold(r);
-        cgroup = sets->comparison->table.threads.keys.cgroup;
-        if (cgroup && cgroup->has_census)
-                visitor.on_cgroup_name = set_on_cgroup_name;
+        read.table = &sets->comparison->table;
         r = read_captures(sets, &read);
         if (r != 0)
                 return work_read_result(sets->work, read.culprit, r);

@@ -101,6 +101,7 @@ int subject_merge(const MergeSide sides[static SIDES], MergeLife on_life, void *
 /* Userdata of the visitors of one pass. */
 typedef struct ReadSide {
         AnalysisRead *read;
+        unsigned column;
         enum { READ_NAMES, READ_ALONE, READ_MERGED } what;
         Side side;
         JudgeTime time;
@@ -127,16 +128,24 @@ void analysis_read_expect(AnalysisRead *read, const Subject *subject, unsigned n
                                               number_multiply_saturating(n_threads, n_times));
 }
 
-static int read_exited_name(void *userdata, const ExitedRow *row) {
-        AnalysisRead *read = ((ReadSide *) userdata)->read;
+static int read_name(AnalysisRead *read, const ThreadSample *sample) {
+        int r = thread_groups_census(&read->table->threads, sample);
 
-        return read->visitor->on_name(read->userdata, &row->sample);
+        return r == 0 && read->visitor->on_name ? read->visitor->on_name(read->userdata, sample)
+                                                : r;
+}
+
+static int read_exited_name(void *userdata, const ExitedRow *row) {
+        return read_name(((ReadSide *) userdata)->read, &row->sample);
 }
 
 static int read_cgroup_name(void *userdata, Span path, Span stats_json) {
         AnalysisRead *read = ((ReadSide *) userdata)->read;
+        int r = thread_groups_census_cgroup(&read->table->threads, path);
 
-        return read->visitor->on_cgroup_name(read->userdata, path);
+        return r == 0 && read->visitor->on_cgroup_name
+                       ? read->visitor->on_cgroup_name(read->userdata, path)
+                       : r;
 }
 
 static int read_thread(void *userdata, const ThreadSample *sample, Span smaps_json) {
@@ -148,7 +157,7 @@ static int read_thread(void *userdata, const ThreadSample *sample, Span smaps_js
         if (read->n_read++ % THREADS_PER_PROGRESS == 0)
                 r = read->visitor->on_progress(read->userdata, read->n_read - 1, read->n_total);
         if (r == 0 && at->what == READ_NAMES)
-                return read->visitor->on_name(read->userdata, sample);
+                return read_name(read, sample);
         if (r == 0 && read->visitor->on_smaps)
                 r = read->visitor->on_smaps(read->userdata, at->side, sample, smaps_json);
         if (r != 0 || at->what == READ_MERGED) /* read_life() passes it on */
@@ -189,13 +198,17 @@ static int read_life(void *userdata, const ThreadSample *before, const ThreadSam
 
 static int read_exited(void *userdata, const ExitedRow *row) {
         ReadSide *at = userdata;
+        AnalysisRead *read = at->read;
         ExitedRow exited = *row;
+        int r = 0;
 
         if (!exited_span_place(at->span, at->side, &exited))
                 return 0;
         for (unsigned word = 0; word < ELEMENTSOF(at->unshared); word++)
                 exited.sample.present[word] &= ~at->unshared[word];
-        return at->read->visitor->on_exited(at->read->userdata, at->side, &exited);
+        if (read->visitor->on_exited)
+                r = read->visitor->on_exited(read->userdata, at->side, &exited);
+        return r == 0 ? column_table_add_ended(read->table, at->column, at->side, &exited) : r;
 }
 
 static int read_cgroup(void *userdata, Span path, Span stats_json) {
@@ -221,24 +234,28 @@ static int pass_names(Subject *subject, const SubjectVisitor *visitor, void *use
 }
 
 int analysis_read_names(AnalysisRead *read, Subject *subject) {
+        const ThreadKeys *keys = &read->table->threads.keys;
         const SubjectVisitor visitor = {
                 .on_thread = read_thread,
                 .on_exited = subject->reads_exited ? read_exited_name : NULL,
-                .on_cgroup = read->visitor->on_cgroup_name ? read_cgroup_name : NULL,
+                .on_cgroup = keys->cgroup && keys->cgroup->has_census ? read_cgroup_name : NULL,
                 .names_only = true,
         };
         ReadSide at = { .read = read };
 
+        if (!keys->has_census)
+                return 0;
         read->culprit = subject;
         return pass_names(subject, &visitor, &at);
 }
 
-int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
+static int read_alone(AnalysisRead *read, unsigned column, Side side, Subject *subject) {
         const SubjectVisitor visitor = {
                 .on_thread = read_thread,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
         ReadSide at = { .read = read,
+                        .column = column,
                         .what = READ_ALONE,
                         .side = side,
                         .time = judge_time_of(&subject->head) };
@@ -251,26 +268,29 @@ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject) {
         return r;
 }
 
-int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
-        bool has_ledger = read->visitor->on_exited && subjects_share_ledger(before, after);
+int analysis_read_column(AnalysisRead *read, unsigned column, Side side, Subject *before,
+                         Subject *after) {
+        bool has_ledger = before && subjects_share_ledger(before, after);
         const SubjectVisitor visitor = {
                 .on_thread = read_thread,
                 .on_exited = has_ledger ? read_exited : NULL,
                 .on_cgroup = read->visitor->on_cgroup ? read_cgroup : NULL,
         };
-        /* One account of waits counted in both, since one moment. */
-        bool share_waits =
-                before->head.has_waits_since && after->head.has_waits_since &&
-                before->head.waits_since_boottime_ns == after->head.waits_since_boottime_ns;
-        bool share_reasons = !subjects_lack_reasons(before, after);
         static const SubjectVisitor nothing = { .names_only = true };
         Subject *const subjects[SIDES] = { before, after };
         ExitedSpan span = {};
         ReadSide at[SIDES];
         MergeSide sides[SIDES];
+        bool share_waits, share_reasons;
         unsigned culprit = 0;
         int r = 0;
 
+        if (!before)
+                return read_alone(read, column, side, after);
+        /* One account of waits counted in both, since one moment. */
+        share_waits = before->head.has_waits_since && after->head.has_waits_since &&
+                      before->head.waits_since_boottime_ns == after->head.waits_since_boottime_ns;
+        share_reasons = !subjects_lack_reasons(before, after);
         /* The finds of a first pass have to be known before the two are read side by side. */
         for (unsigned i = 0; i < SIDES && has_ledger && r == 0; i++) {
                 if (subjects[i]->passed)
@@ -294,6 +314,7 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         for (unsigned i = 0; i < SIDES; i++) {
                 at[i] = (ReadSide){
                         .read = read,
+                        .column = column,
                         .what = READ_MERGED,
                         .side = (Side) i,
                         .time = judge_time_of(&subjects[i]->head),
@@ -314,5 +335,7 @@ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after) {
         after->n_rows_lost = span.n_lost;
         for (unsigned i = 0; i < SIDES && r == 0; i++)
                 subject_note_implausible(subjects[i], at[i].implausible);
+        if (subjects_loss_of_names(before, after))
+                read->table->columns.of[column].lost_names = true;
         return r;
 }

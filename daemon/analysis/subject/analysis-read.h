@@ -5,9 +5,10 @@
  * AnalysisRead
  *
  * Reads the subjects of one analysis: once for their names when patterns have to be found, then for
- * their numbers, each subject alone or merged with the one at which its interval begins. The caller
- * says which subjects belong together; this module counts threads and remembers which subject
- * failed.
+ * their numbers, column by column, each subject alone or merged with the one at which its interval
+ * begins. Names and what ledgers tell of the ended go to the table of the analysis; a visitor adds
+ * threads to it, and receives what the caller wants besides. The caller says which subjects belong
+ * together; this module counts threads and remembers which subject failed.
  *
  * Here every thread is judged (analysis/group/judge.h) before its numbers are passed on: analyses
  * do not believe what cannot be, while conversions and the file keep what the kernel said. The
@@ -18,6 +19,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "base/span.h"
+#include "analysis/compare/column-table.h"
 #include "analysis/group/side.h"
 #include "snapshot/thread-sample.h"
 #include "analysis/subject/subject.h"
@@ -58,10 +60,13 @@ _must_check_ int subject_merge(const MergeSide sides[static SIDES], MergeLife on
 typedef struct AnalysisVisitor {
         /*
          * A thread of the first pass, or the names of threads that ended, if the ledger of the
-         * subject takes part.
+         * subject takes part; NULL: not wanted.
          */
         int (*on_name)(void *userdata, const ThreadSample *sample);
-        /* A cgroup of the first pass, with threads of its own or without; NULL: not wanted. */
+        /*
+         * A cgroup of the first pass, with threads of its own or without, if the table counts them;
+         * NULL: not wanted.
+         */
         int (*on_cgroup_name)(void *userdata, Span path);
         /* A thread of a subject that is read alone. */
         int (*on_thread)(void *userdata, Side side, const ThreadSample *sample);
@@ -83,7 +88,8 @@ typedef struct AnalysisVisitor {
 typedef struct AnalysisRead {
         const AnalysisVisitor *visitor; /* borrowed */
         void *userdata;
-        Subject *culprit; /* after a failure: which was being read */
+        ColumnTable *table; /* borrowed */
+        Subject *culprit;   /* after a failure: which was being read */
         uint64_t n_read;
         uint64_t n_total; /* 0: not known */
 } AnalysisRead;
@@ -93,7 +99,11 @@ void analysis_read_expect(AnalysisRead *read, const Subject *subject, unsigned n
 
 /* All return 0, SUBJECT_E_UNREADABLE or a negative errno, as subject_pass(). */
 
+/* Does nothing unless the keys of the table have a census. */
 _must_check_ int analysis_read_names(AnalysisRead *read, Subject *subject);
-_must_check_ int analysis_read_side(AnalysisRead *read, Side side, Subject *subject);
-/* Both subjects are of one boot. */
-_must_check_ int analysis_read_window(AnalysisRead *read, Subject *before, Subject *after);
+/*
+ * Reads a column of the table, which has begun: the interval between two subjects of one boot, or
+ * without @before @after alone, as the one of @side.
+ */
+_must_check_ int analysis_read_column(AnalysisRead *read, unsigned column, Side side,
+                                      Subject *before, Subject *after);

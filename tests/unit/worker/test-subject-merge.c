@@ -244,10 +244,6 @@ END_TEST
 
 /* names first */
 
-static int want_name(void *userdata, const ThreadSample *sample) {
-        return 0;
-}
-
 static int want_progress(void *userdata, uint64_t n_read, uint64_t n_total) {
         return 0;
 }
@@ -266,9 +262,9 @@ static const struct {
 };
 
 START_TEST(the_first_fault_is_told_though_names_are_read_first) {
-        static const AnalysisVisitor visitor = { .on_name = want_name,
-                                                 .on_progress = want_progress };
-        AnalysisRead read = { .visitor = &visitor };
+        static const AnalysisVisitor visitor = { .on_progress = want_progress };
+        ColumnTable table = { .threads.keys.has_census = true };
+        AnalysisRead read = { .visitor = &visitor, .table = &table };
         Subject subject;
         Buffer text;
 

@@ -98,49 +98,55 @@ static Sum sum_of(const GroupColumn *of, MetricId id, RowTerm term, bool is_leve
         return term == ROW_RATE && is_level ? column_level(of, id) : column_sum(of, id);
 }
 
+/* False: an input fell, and nothing follows from the work. */
+static bool set_derived(RowValue *ret, const GroupColumn *of, const Derived *derived,
+                        RowTerm term) {
+        bool is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
+        MetricId fallen =
+                term == ROW_RATE && !is_level ? column_fallen_input(of, derived) : _METRIC_MAX;
+        Sum inputs[DERIVED_MAX_INPUTS] = {};
+
+        if (fallen != _METRIC_MAX) {
+                ret->outcome = DERIVED_INPUT_ABSENT;
+                ret->input = fallen;
+                return false;
+        }
+        for (unsigned i = 0; i < derived->n_inputs; i++)
+                inputs[i] = sum_of(of, derived->inputs[i], term, is_level);
+        ret->outcome = derive(derived, inputs, &ret->value, &ret->input);
+        for (unsigned i = 0; ret->outcome == DERIVED_COMPUTED && i < derived->n_inputs; i++)
+                ret->limited = ret->limited || inputs[i].saturated;
+        return true;
+}
+
 RowValue row_value(const GroupColumn *of, unsigned index, RowTerm term, uint64_t elapsed_ns) {
         const Aggregate *threads = of->ends[term == ROW_BEGIN ? SIDE_BEFORE : SIDE_AFTER];
-        bool has_rate = row_has_rate(index), fell = false, is_level;
-        Sum sum, inputs[DERIVED_MAX_INPUTS] = {};
         RowValue ret = { .value.kind = VALUE_ABSENT };
-        MetricId id = (MetricId) index, fallen;
-        const Derived *derived;
+        MetricId id = (MetricId) index;
+        bool is_known = true;
+        Sum sum;
 
-        if (index < _METRIC_MAX && metric_table[id].shape != METRIC_SHAPE_SUM) {
-                ret.present = threads->present[id];
-                ret.value = aggregate_value(threads, id);
-                return ret;
-        }
-        if (index < _METRIC_MAX) {
-                sum = sum_of(of, id, term, !has_rate);
+        if (index >= _METRIC_MAX) {
+                if (!set_derived(&ret, of, &derived_table[index - _METRIC_MAX], term))
+                        return ret;
+        } else if (metric_table[id].shape == METRIC_SHAPE_SUM) {
+                sum = sum_of(of, id, term, !work_has_rate(id));
                 ret.present = sum.present;
                 ret.limited = sum.saturated;
                 ret.value = sum_value(sum);
-                fell = column_fell(of, id);
+                is_known = !column_fell(of, id);
         } else {
-                derived = &derived_table[index - _METRIC_MAX];
-                is_level = derived->formula == DERIVED_FORMULA_DIFFERENCE;
-                fallen = term == ROW_RATE && !is_level ? column_fallen_input(of, derived)
-                                                       : _METRIC_MAX;
-                if (fallen != _METRIC_MAX) {
-                        ret.outcome = DERIVED_INPUT_ABSENT;
-                        ret.input = fallen;
-                        return ret;
-                }
-                for (unsigned i = 0; i < derived->n_inputs; i++)
-                        inputs[i] = sum_of(of, derived->inputs[i], term, is_level);
-                ret.outcome = derive(derived, inputs, &ret.value, &ret.input);
-                for (unsigned i = 0; ret.outcome == DERIVED_COMPUTED && i < derived->n_inputs; i++)
-                        ret.limited = ret.limited || inputs[i].saturated;
+                ret.present = threads->present[id];
+                ret.value = aggregate_value(threads, id);
         }
-        ret.is_rate = term == ROW_RATE && has_rate;
+        ret.is_rate = term == ROW_RATE && row_has_rate(index);
         if (!ret.is_rate || ret.value.kind == VALUE_ABSENT)
                 return ret;
-        ret.value = fell || elapsed_ns == 0
-                            ? (Value){ .kind = VALUE_ABSENT }
-                            : (Value){ .kind = VALUE_REAL,
+        ret.value = is_known && elapsed_ns > 0
+                            ? (Value){ .kind = VALUE_REAL,
                                        .real = value_number(&ret.value) * (double) NSEC_PER_SEC /
-                                               (double) elapsed_ns };
+                                               (double) elapsed_ns }
+                            : (Value){ .kind = VALUE_ABSENT };
         return ret;
 }
 

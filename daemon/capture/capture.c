@@ -233,7 +233,7 @@ static int write_rest(Capture *capture, Head *head) {
         if (r != 0)
                 return r;
         buffer_clear(&text);
-        capture->sched_ext = PROCFS_E_ABSENT;
+        capture->sched_ext = TEXT_E_ABSENT;
         if (options->sys_fd >= 0) {
                 json_writer_init(&json, &text);
                 capture->sched_ext = sched_ext_read(options->sys_fd, &json,

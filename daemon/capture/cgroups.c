@@ -125,7 +125,7 @@ static void read_cgroup(Scene *scene, const BatchProcess *process, ThreadSlot *s
         r = scene_open_thread(scene, process, slot);
         if (r == 0)
                 r = text_file_read(slot->fd, "cgroup", scene->file, sizeof(scene->file), &n);
-        if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED) {
+        if (r == TEXT_E_ABSENT || r == TEXT_E_VANISHED) {
                 thread_slot_vanish(slot);
                 return;
         }
@@ -274,11 +274,11 @@ int cgroups_write(const CaptureHost *host, const CgroupSet *set, Pace *pace, Sna
                 /* A path that leads out of the mount is refused before it is looked up. */
                 r = cgroup_path_is_outside(path) ? CGROUPFS_E_OUTSIDE
                                                  : cgroupfs_open_group(host->cgroupfs, path, &fd);
-                if (r == CGROUPFS_E_OUTSIDE || r == CGROUPFS_E_MALFORMED) {
+                if (r == CGROUPFS_E_OUTSIDE || r == TEXT_E_MALFORMED) {
                         count_both(tally, SOURCE_OUTCOME_unsupported);
                         tally->n_groups_outside++;
                 } else if (r != 0) {
-                        count_both(tally, r == CGROUPFS_E_VANISHED || r == CGROUPFS_E_ABSENT
+                        count_both(tally, r == TEXT_E_VANISHED || r == TEXT_E_ABSENT
                                                   ? SOURCE_OUTCOME_vanished
                                                   : text_file_outcome(r));
                 } else {

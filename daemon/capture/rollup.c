@@ -62,7 +62,7 @@ TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *pr
 
                 scene->tally.n_smaps_skipped += r == -ETIMEDOUT;
                 /* One that is exiting has given up its memory, but its rows were whole before. */
-                if (r == PROCFS_E_ABSENT)
+                if (r == TEXT_E_ABSENT)
                         outcome = SOURCE_OUTCOME_vanished;
                 scene->tally.counts[SOURCE_SMAPS_ROLLUP][outcome]++;
                 return (TextPlace){};

@@ -345,7 +345,7 @@ void source_report_write(const SourceReport *report, SourceTable *ret) {
         }
         judge_smaps(report, &sources[SOURCE_SMAPS_ROLLUP]);
         judge_cgroups(report, &sources[SOURCE_CGROUP_STATS], &sources[SOURCE_CGROUP_PRESSURE]);
-        if (report->sched_ext == PROCFS_E_ABSENT)
+        if (report->sched_ext == TEXT_E_ABSENT)
                 source_set(sched_ext, SOURCE_STATE_NOT_APPLICABLE,
                            "this kernel was built without CONFIG_SCHED_CLASS_EXT");
         else if (report->sched_ext != 0)

@@ -29,7 +29,7 @@ typedef struct SourceReport {
         const char *no_reasons; /* why it was not switched on; NULL: it was to be */
         bool hears_exits;       /* messages tell of them, or in a trial would */
         bool is_trial;          /* the ledger was not to be read */
-        int cgroup_mount;       /* 0, CGROUPFS_E_NO_MOUNT, CGROUPFS_E_DENIED, -errno */
+        int cgroup_mount;       /* 0, CGROUPFS_E_NO_MOUNT, TEXT_E_DENIED, -errno */
         const char *cgroup_v1;  /* of cgroup_v1_read() */
         int sched_ext;          /* of sched_ext_read() */
         const HostRecord *record;

@@ -389,7 +389,7 @@ static void check_stats(FuzzInput input) {
                 *(files[i].kind == FILE_PRESSURE ? &n_pressure : &n_stats) +=
                         texts[i].bytes != NULL;
         r = cgroup_stats_read(tree_fd(), &scratch, &json, &counts);
-        fuzz_expect(r == (n_stats == 0 ? CGROUPFS_E_VANISHED : 0),
+        fuzz_expect(r == (n_stats == 0 ? TEXT_E_VANISHED : 0),
                     "a cgroup is there when one of its files is");
         if (r != 0) {
                 fuzz_expect(json.n == 0, "nothing is written of a cgroup that went");
@@ -458,8 +458,8 @@ static void check_path(FuzzInput input) {
 /* The result of reading @text as a type; no type is long. */
 static int type_code(Span text) {
         if (text.n > 64)
-                return CGROUPFS_E_TOO_LARGE;
-        return memchr(text.bytes, '\0', text.n) ? CGROUPFS_E_MALFORMED : 0;
+                return TEXT_E_TOO_LARGE;
+        return memchr(text.bytes, '\0', text.n) ? TEXT_E_MALFORMED : 0;
 }
 
 static bool is_type(Span text, const char *type) {

@@ -405,7 +405,7 @@ static void check_cgroup(Span text, const Reading *reading) {
                 if (line.n >= 3 && memcmp(line.bytes, "0::", 3) == 0 && n++ == 0)
                         path = (Span){ line.bytes + 3, line.n - 3 };
         if (!oracle_is_whole(text) || n > 1)
-                fuzz_expect(reading->r == PROCFS_E_MALFORMED, "two paths or a cut are malformed");
+                fuzz_expect(reading->r == TEXT_E_MALFORMED, "two paths or a cut are malformed");
         fuzz_expect(reading->fields[0].has == (reading->r == 0 && n == 1),
                     "a path is there when one line has it");
         fuzz_expect(!reading->fields[0].has || span_equal(reading->fields[0].text, path),
@@ -435,7 +435,7 @@ static Reading *read_copy(const Grammar *grammar, Span text, Span garbage) {
         memcpy(copy, text.bytes, text.n);
         memcpy(copy + text.n, garbage.bytes, garbage.n);
         grammar->read((Span){ copy, text.n + garbage.n }, reading);
-        fuzz_expect(reading->r == 0 || reading->r == PROCFS_E_MALFORMED,
+        fuzz_expect(reading->r == 0 || reading->r == TEXT_E_MALFORMED,
                     "a text is in its grammar or malformed");
         if (grammar->id == 'm') /* where keys are the text's */
                 reading->n_fields = 0;
@@ -448,7 +448,7 @@ static void expect_part(const Reading *part, const Reading *whole) {
         for (size_t i = 0; i < part->n_fields; i++) {
                 if (!part->fields[i].has)
                         continue;
-                fuzz_expect(whole->fields[i].has || whole->r == PROCFS_E_MALFORMED,
+                fuzz_expect(whole->fields[i].has || whole->r == TEXT_E_MALFORMED,
                             "%s was not invented by a cut", part->fields[i].name.bytes);
                 fuzz_expect(!whole->fields[i].has ||
                                     whole->fields[i].number == part->fields[i].number,
@@ -471,7 +471,7 @@ static void check_grammar(const Grammar *grammar, Span text, unsigned n_lines) {
                         read_copy(grammar, text, SPAN_LITERAL("tgid: 1 nr_switches : 1"));
 
                 expect_part(torn, whole);
-                fuzz_expect(torn->r == PROCFS_E_MALFORMED || grammar->one_line,
+                fuzz_expect(torn->r == TEXT_E_MALFORMED || grammar->one_line,
                             "a torn line is malformed");
         }
         while (n_lines-- > 0 && oracle_line(text, &offset, &line))

@@ -67,7 +67,7 @@ static int procfs_walk_new(const CaptureHost *host, pid_t only, Tally *tally, vo
                 procfs_walk_free(walk);
                 if (r < 0)
                         return r;
-                return r == PROCFS_E_DENIED ? -EACCES : -ENOENT;
+                return r == TEXT_E_DENIED ? -EACCES : -ENOENT;
         }
         /*
          * Every pid namespace has a process 1. Without it the mount hides other users' processes
@@ -154,7 +154,7 @@ static int open_process(ProcfsWalk *walk) {
         if (r == -ENOMEM)
                 return r;
         if (r != 0) {
-                walk->tally->counts[SOURCE_STAT][r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED
+                walk->tally->counts[SOURCE_STAT][r == TEXT_E_ABSENT || r == TEXT_E_VANISHED
                                                          ? SOURCE_OUTCOME_vanished
                                                          : text_file_outcome(r)]++;
                 return 0;
@@ -228,7 +228,7 @@ static int check_same_process(Scene *scene, const BatchProcess *process, int tas
         r = proc_stat_parse((Span){ scene->file, n }, &stat);
         if (!stat.has_identity)
                 return r;
-        return stat.starttime == process->start_ticks ? 0 : PROCFS_E_VANISHED;
+        return stat.starttime == process->start_ticks ? 0 : TEXT_E_VANISHED;
 }
 
 static void read_threads(TaskReader *reader, const BatchProcess *process) {
@@ -264,7 +264,7 @@ static void read_threads(TaskReader *reader, const BatchProcess *process) {
                         task_reader_read(reader, slot);
                         continue;
                 }
-                slot->vanished = r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED;
+                slot->vanished = r == TEXT_E_ABSENT || r == TEXT_E_VANISHED;
                 thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
         }
 }
@@ -331,7 +331,7 @@ static void procfs_confirm(void *userdata, const BatchProcess *process) {
         if (r == 0)
                 r = proc_stat_parse((Span){ scene->file, n }, &now);
         if (r != 0)
-                is_same = r != PROCFS_E_ABSENT && r != PROCFS_E_VANISHED;
+                is_same = r != TEXT_E_ABSENT && r != TEXT_E_VANISHED;
         else if (leader->is_zombie)
                 /* Several may have taken over and exited in turn; exe is read of a living one. */
                 is_same = !sample->has_exe && (now.state == 'Z' || now.state == 'X');

@@ -31,7 +31,7 @@ static bool read_file(TaskReader *reader, ThreadSlot *slot, SourceId source, con
                 return true;
         }
         thread_slot_note(slot, source, text_file_outcome(r));
-        if (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED)
+        if (r == TEXT_E_ABSENT || r == TEXT_E_VANISHED)
                 thread_slot_vanish(slot);
         return false;
 }
@@ -53,7 +53,7 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
         slot->seen_ns = system->now_ns(system->userdata);
         if (r != 0) {
                 thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
-                slot->vanished = r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED;
+                slot->vanished = r == TEXT_E_ABSENT || r == TEXT_E_VANISHED;
                 return;
         }
         r = proc_stat_parse((Span){ scene->file, n }, &stat);

@@ -108,7 +108,7 @@ void process_memory_read(Scene *scene, const BatchProcess *process) {
                         put_peak(scene, process, &status);
                 } else {
                         thread_slot_note(leader, SOURCE_STATUS, text_file_outcome(r));
-                        if (holder == leader && (r == PROCFS_E_ABSENT || r == PROCFS_E_VANISHED))
+                        if (holder == leader && (r == TEXT_E_ABSENT || r == TEXT_E_VANISHED))
                                 thread_slot_vanish(leader);
                 }
         } else if (!leader)

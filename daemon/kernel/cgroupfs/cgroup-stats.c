@@ -143,7 +143,7 @@ static int write_cpu_stat(JsonWriter *json, Span text) {
                 fields_put(&fields, key, value);
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 json_write_member_known(json, keys[i].bytes, fields.present >> i & 1, values[i]);
-        return fields.malformed || text.n > 0 ? CGROUPFS_E_MALFORMED : 0;
+        return fields.malformed || text.n > 0 ? TEXT_E_MALFORMED : 0;
 }
 
 /* Files that become more than one member. */
@@ -229,8 +229,8 @@ static void write_files(GroupReader *reader) {
                                 text = text_trim(text);
                         r = file_value_write(json, file->member, file->kind, text);
                 }
-                reader->went |= r == CGROUPFS_E_VANISHED;
-                if (r != CGROUPFS_E_ABSENT)
+                reader->went |= r == TEXT_E_VANISHED;
+                if (r != TEXT_E_ABSENT)
                         reader->counts.stats[text_file_outcome(r)]++;
         }
         json_write_key(json, "psi");
@@ -271,7 +271,7 @@ int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json, CgroupCounts 
                 json->n = n_before;
                 counts->stats[SOURCE_OUTCOME_vanished]++;
                 counts->pressure[SOURCE_OUTCOME_vanished]++;
-                return CGROUPFS_E_VANISHED;
+                return TEXT_E_VANISHED;
         }
         for (size_t i = 0; i < _SOURCE_OUTCOME_MAX; i++) {
                 counts->stats[i] += reader.counts.stats[i];

@@ -41,7 +41,7 @@ typedef struct CgroupCounts {
 
 /*
  * Reads the cgroup of @group_fd and appends its object to @json. @scratch is memory for the files
- * that later calls use again. CGROUPFS_E_VANISHED when the cgroup was removed before or while it
+ * that later calls use again. TEXT_E_VANISHED when the cgroup was removed before or while it
  * was read; that counts once in each source. @json is as before unless 0 is returned.
  */
 _must_check_ int cgroup_stats_read(int group_fd, Buffer *scratch, Buffer *json,

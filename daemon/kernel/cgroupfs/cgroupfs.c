@@ -110,8 +110,8 @@ int cgroupfs_open(int proc_fd, Cgroupfs **ret) {
                 if (cgroup_mount_parse(buffer_span(&mountinfo), nth, &mount) != 0)
                         return failure;
                 fd = open(mount.point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-                if (fd < 0 && text_file_code(errno) == CGROUPFS_E_DENIED)
-                        failure = CGROUPFS_E_DENIED;
+                if (fd < 0 && text_file_code(errno) == TEXT_E_DENIED)
+                        failure = TEXT_E_DENIED;
                 if (fd < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
                         continue;
                 cgroupfs->root_fd = TAKE_FD(fd);
@@ -153,7 +153,7 @@ int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *ret_fd) {
 
         /* "/", or names joined by single slashes, none of which leads elsewhere. */
         if (path.n == 0 || path.bytes[0] != '/' || path.n >= CGROUPFS_PATH_BYTES)
-                return CGROUPFS_E_MALFORMED;
+                return TEXT_E_MALFORMED;
         for (size_t i = 1; path.n > 1 && i <= path.n; i++) {
                 Span part = { path.bytes + start, i - start };
 
@@ -161,7 +161,7 @@ int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *ret_fd) {
                         continue;
                 if (part.n == 0 || part.n >= COMPONENT_BYTES || span_is(part, ".") ||
                     span_is(part, "..") || memchr(part.bytes, '\0', part.n))
-                        return CGROUPFS_E_MALFORMED;
+                        return TEXT_E_MALFORMED;
                 start = i + 1;
         }
         /* Relative to the mounted cgroup, without a leading slash. */
@@ -190,9 +190,9 @@ int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *ret_fd) {
                 return 0;
         /* A symbolic link or another file system is not a cgroup: no cgroup has that name. */
         if (r == -ELOOP || r == -EXDEV)
-                return CGROUPFS_E_VANISHED;
+                return TEXT_E_VANISHED;
         r = text_file_code(-r);
-        return r == CGROUPFS_E_ABSENT ? CGROUPFS_E_VANISHED : r;
+        return r == TEXT_E_ABSENT ? TEXT_E_VANISHED : r;
 }
 
 bool cgroup_path_parent(Span path, Span *ret) {
@@ -213,7 +213,7 @@ int cgroup_is_threaded(int group_fd, bool *ret) {
         int r;
 
         r = text_file_read(group_fd, "cgroup.type", buffer, sizeof(buffer), &n);
-        if (r != 0 && r != CGROUPFS_E_ABSENT)
+        if (r != 0 && r != TEXT_E_ABSENT)
                 return r;
         type = text_trim((Span){ buffer, n });
         *ret = span_is(type, "threaded") || span_is(type, "domain threaded");
@@ -244,7 +244,7 @@ int cgroup_has_threaded_child(int group_fd, bool *ret) {
                         continue;
                 (void) snprintf(path, sizeof(path), "%s/cgroup.type", entry->d_name);
                 r = text_file_read(group_fd, path, buffer, sizeof(buffer), &n);
-                if (r == CGROUPFS_E_ABSENT || r == CGROUPFS_E_VANISHED)
+                if (r == TEXT_E_ABSENT || r == TEXT_E_VANISHED)
                         continue; /* it was removed meanwhile */
                 if (r != 0)
                         return r;

@@ -16,15 +16,8 @@
 #include "base/span.h"
 #include "kernel/text/text-file.h"
 
+/* Outcomes besides those of a file (text-file.h). */
 enum {
-        CGROUPFS_OK = TEXT_OK,
-        CGROUPFS_E_ABSENT = TEXT_E_ABSENT,
-        CGROUPFS_E_VANISHED = TEXT_E_VANISHED, /* no such cgroup (any more) */
-        CGROUPFS_E_DENIED = TEXT_E_DENIED,
-        CGROUPFS_E_UNSUPPORTED = TEXT_E_UNSUPPORTED,
-        CGROUPFS_E_TOO_LARGE = TEXT_E_TOO_LARGE,
-        CGROUPFS_E_MALFORMED =
-                TEXT_E_MALFORMED, /* not a path: it has "." or "..", or no '/' at its begin */
         CGROUPFS_E_NO_MOUNT = 32, /* no cgroup v2 hierarchy is mounted here */
         CGROUPFS_E_OUTSIDE,       /* the path is not below what is mounted */
 };
@@ -52,7 +45,7 @@ typedef struct Cgroupfs {
 /*
  * Finds and opens the hierarchy that the calling process sees: @proc_fd is /proc, for
  * self/mountinfo. A mount that is covered by another one is skipped. CGROUPFS_E_NO_MOUNT,
- * CGROUPFS_E_DENIED.
+ * TEXT_E_DENIED.
  */
 _must_check_ int cgroupfs_open(int proc_fd, Cgroupfs **ret);
 Cgroupfs *cgroupfs_free(Cgroupfs *cgroupfs);
@@ -60,8 +53,9 @@ DEFINE_CLEANUP(Cgroupfs *, cgroupfs_free);
 
 /*
  * Opens the directory of the cgroup @path (as of /proc/PID/cgroup, raw bytes). A path with the
- * suffix " (deleted)" is looked up like any other, and is CGROUPFS_E_VANISHED unless a cgroup has
- * that very name. CGROUPFS_E_MALFORMED, CGROUPFS_E_OUTSIDE, CGROUPFS_E_DENIED.
+ * suffix " (deleted)" is looked up like any other, and is TEXT_E_VANISHED unless a cgroup has that
+ * very name. TEXT_E_MALFORMED for no path: one with "." or "..", or no '/' at its begin.
+ * CGROUPFS_E_OUTSIDE, TEXT_E_DENIED.
  */
 _must_check_ int cgroupfs_open_group(const Cgroupfs *cgroupfs, Span path, int *ret_fd);
 

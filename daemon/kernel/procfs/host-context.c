@@ -38,7 +38,7 @@ static int read_file(HostReader *reader, int dir_fd, const char *name, Span *ret
         int r;
 
         if (dir_fd < 0)
-                return PROCFS_E_ABSENT;
+                return TEXT_E_ABSENT;
         r = text_file_read(dir_fd, name, reader->buffer, sizeof(reader->buffer), &n);
         if (r != 0)
                 return r;
@@ -50,7 +50,7 @@ static int read_file(HostReader *reader, int dir_fd, const char *name, Span *ret
 static bool read_text(HostReader *reader, int dir_fd, const char *name, Need need, Span *ret) {
         int r = read_file(reader, dir_fd, name, ret);
 
-        if (r != PROCFS_E_ABSENT || need == NEED_ALWAYS)
+        if (r != TEXT_E_ABSENT || need == NEED_ALWAYS)
                 reader->host->counts[text_file_outcome(r)]++;
         return r == 0 && ret->n > 0;
 }
@@ -70,8 +70,8 @@ static void write_cpu(HostReader *reader) {
         int r;
 
         r = text_file_read(reader->proc_fd, "cpuinfo", reader->buffer, sizeof(reader->buffer), &n);
-        if (r == PROCFS_E_TOO_LARGE) /* its beginning is enough */
-                r = memchr(reader->buffer, '\0', n) ? PROCFS_E_MALFORMED : 0;
+        if (r == TEXT_E_TOO_LARGE) /* its beginning is enough */
+                r = memchr(reader->buffer, '\0', n) ? TEXT_E_MALFORMED : 0;
         reader->host->counts[text_file_outcome(r)]++;
         if (r != 0)
                 return;
@@ -117,7 +117,7 @@ static void write_memory(HostReader *reader) {
                         fields_put(&fields, key, number);
                 }
                 if (fields.malformed)
-                        r = PROCFS_E_MALFORMED;
+                        r = TEXT_E_MALFORMED;
         }
         reader->host->counts[text_file_outcome(r)]++;
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
@@ -181,9 +181,9 @@ static void write_cpus(HostReader *reader) {
         r = read_file(reader, reader->sys_fd, "devices/system/node/has_cpu", &text);
         if (r == 0)
                 r = cpu_list_parse(text, nodes, &n_nodes);
-        if (r != PROCFS_E_ABSENT)
+        if (r != TEXT_E_ABSENT)
                 host->counts[text_file_outcome(r)]++;
-        if (r == 0 || r == PROCFS_E_ABSENT)
+        if (r == 0 || r == TEXT_E_ABSENT)
                 json_write_member_u64(reader->json, "numa_nodes", r == 0 ? n_nodes : 1);
         for (size_t cpu = 0; cpu < CPU_LIST_MAX_CPUS; cpu++) {
                 if ((mask[cpu / CPU_LIST_WORD_BITS] >> cpu % CPU_LIST_WORD_BITS & 1) == 0)
@@ -239,8 +239,8 @@ int host_context_read(int proc_fd, int sys_fd, const char *cgroup_v1, JsonWriter
         for (size_t i = 0; i < ELEMENTSOF(numbers); i++) {
                 r = read_file(&reader, proc_fd, numbers[i].name, &text);
                 if (r == 0 && !number_parse_u64(text, numbers[i].value))
-                        r = PROCFS_E_MALFORMED;
-                if (r != PROCFS_E_ABSENT)
+                        r = TEXT_E_MALFORMED;
+                if (r != TEXT_E_ABSENT)
                         ret->counts[text_file_outcome(r)]++;
                 *numbers[i].has = r == 0;
                 if (r == 0)

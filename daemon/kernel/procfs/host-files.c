@@ -208,7 +208,7 @@ void host_cpu_read(int proc_fd, Buffer *text, JsonWriter *json,
                 n = slash ? (size_t) (slash - word.bytes) : 0;
                 if (!slash || !number_parse_u64((Span){ word.bytes, n }, &n_running) ||
                     !number_parse_u64((Span){ slash + 1, word.n - n - 1 }, &n_threads))
-                        r_load = PROCFS_E_MALFORMED;
+                        r_load = TEXT_E_MALFORMED;
         }
         counts[text_file_outcome(r_load)]++;
         json_write_key(json, host_groups[HOST_GROUP_LEVELS].member);

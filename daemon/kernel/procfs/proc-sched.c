@@ -158,7 +158,7 @@ int proc_sched_parse(Span text, ProcSched *ret) {
                 expected = row + 1;
         }
         *ret = sched;
-        return !has_header || malformed || text.n > 0 ? PROCFS_E_MALFORMED : 0;
+        return !has_header || malformed || text.n > 0 ? TEXT_E_MALFORMED : 0;
 }
 
 bool proc_sched_voluntary_sleep(const ProcSched *sched, uint64_t *ret_ns) {

@@ -61,5 +61,5 @@ typedef struct ProcSched {
  */
 bool proc_sched_voluntary_sleep(const ProcSched *sched, uint64_t *ret_ns);
 
-/* Values that are not numbers, too large or negative are absent and make it PROCFS_E_MALFORMED. */
+/* Values that are not numbers, too large or negative are absent and make it TEXT_E_MALFORMED. */
 _must_check_ int proc_sched_parse(Span text, ProcSched *ret);

@@ -38,14 +38,14 @@ int proc_stat_parse(Span text, ProcStat *ret) {
         *ret = stat;
         /* "pid (comm)" */
         if (!open || !close || close < open || open == text.bytes)
-                return PROCFS_E_MALFORMED;
+                return TEXT_E_MALFORMED;
         pid = (Span){ text.bytes, (size_t) (open - text.bytes) - 1 };
         if (pid.bytes[pid.n] != ' ' || !parse_i32(pid, &stat.pid) || stat.pid <= 0)
-                return PROCFS_E_MALFORMED;
+                return TEXT_E_MALFORMED;
         stat.comm = (Span){ open + 1, (size_t) (close - open) - 1 };
         rest = (Span){ close + 1, text.n - (size_t) (close - text.bytes) - 1 };
         if (!cursor_line(&rest, &line))
-                return PROCFS_E_MALFORMED;
+                return TEXT_E_MALFORMED;
         for (; field <= FIELD_LAST && cursor_word(&line, &word); field++)
                 switch (field) {
                 case FIELD_STATE:
@@ -69,9 +69,9 @@ int proc_stat_parse(Span text, ProcStat *ret) {
                 }
         stat.has_identity = has_state && has_starttime;
         if (!stat.has_identity)
-                return PROCFS_E_MALFORMED;
+                return TEXT_E_MALFORMED;
         *ret = stat;
-        return is_good && field > FIELD_LAST ? 0 : PROCFS_E_MALFORMED;
+        return is_good && field > FIELD_LAST ? 0 : TEXT_E_MALFORMED;
 }
 
 /* status */
@@ -182,7 +182,7 @@ int proc_status_parse(Span text, ProcStatus *ret) {
                 seen |= 1u << row;
         }
         *ret = status;
-        return malformed || seen == 0 || text.n > 0 ? PROCFS_E_MALFORMED : 0;
+        return malformed || seen == 0 || text.n > 0 ? TEXT_E_MALFORMED : 0;
 }
 
 /* schedstat */
@@ -193,13 +193,13 @@ int proc_schedstat_parse(Span text, ProcSchedstat *ret) {
 
         *ret = (ProcSchedstat){};
         if (!cursor_line(&text, &line))
-                return PROCFS_E_MALFORMED;
+                return TEXT_E_MALFORMED;
 #define PARSE_NEXT(metric, ...)                                                                \
         ret->has_##metric = cursor_word(&line, &word) && number_parse_u64(word, &ret->metric); \
         good &= ret->has_##metric;
         COUNTERS_OF_SCHEDSTAT(PARSE_NEXT)
 #undef PARSE_NEXT
-        return good ? 0 : PROCFS_E_MALFORMED;
+        return good ? 0 : TEXT_E_MALFORMED;
 }
 
 /* statm */
@@ -211,7 +211,7 @@ int proc_statm_parse(Span text, uint64_t *ret_resident_pages) {
         if (!cursor_line(&text, &line) || !cursor_word(&line, &word) ||
             !number_parse_u64(word, &size) || !cursor_word(&line, &word) ||
             !number_parse_u64(word, ret_resident_pages))
-                return PROCFS_E_MALFORMED;
+                return TEXT_E_MALFORMED;
         return 0;
 }
 
@@ -230,7 +230,7 @@ int proc_io_parse(Span text, ProcIo *ret) {
         io.present = (uint32_t) fields.present;
 
         *ret = io;
-        return fields.malformed || io.present == 0 || text.n > 0 ? PROCFS_E_MALFORMED : 0;
+        return fields.malformed || io.present == 0 || text.n > 0 ? TEXT_E_MALFORMED : 0;
 }
 
 /* cgroup */
@@ -264,12 +264,12 @@ int proc_cgroup_parse(Span text, ProcCgroup *ret) {
                 n_paths++;
         }
         if (text.n > 0 || n_paths > 1)
-                return PROCFS_E_MALFORMED;
+                return TEXT_E_MALFORMED;
         if (n_paths == 0)
                 return 0;
         if (cgroup.path.n == 0 || cgroup.path.bytes[0] != '/' ||
             cgroup.path.n >= PROC_CGROUP_CUT_BYTES)
-                return PROCFS_E_MALFORMED;
+                return TEXT_E_MALFORMED;
 
         cgroup.has_path = true;
         cgroup.deleted = cgroup.path.n >= deleted_suffix.n &&
@@ -303,5 +303,5 @@ int proc_smaps_parse(Span text, ProcSmaps *ret) {
                 good &= number_map_put(ret, key, number);
         }
         good &= ret->n_entries > 0;
-        return good && text.n == 0 ? 0 : PROCFS_E_MALFORMED;
+        return good && text.n == 0 ? 0 : TEXT_E_MALFORMED;
 }

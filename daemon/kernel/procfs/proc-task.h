@@ -60,7 +60,7 @@ typedef enum ProcStatField { PROC_STAT_FIELDS(PROC_STAT_ID) _PROC_STAT_MAX } Pro
 
 #define PROC_STAT_MEMBER(member, type, ...) type member;
 typedef struct ProcStat {
-        /* Always there after 0, and after PROCFS_E_MALFORMED exactly when has_identity. */
+        /* Always there after 0, and after TEXT_E_MALFORMED exactly when has_identity. */
         bool has_identity;
         pid_t pid;
         Span comm;          /* raw bytes, borrowed; may be empty */
@@ -172,7 +172,7 @@ typedef struct ProcCgroup {
 /* The path has a ".." component: it lies outside of the reader's cgroup namespace. */
 bool cgroup_path_is_outside(Span path);
 
-/* 0 also when there is no v2 line; PROCFS_E_MALFORMED for two, or for a path that is not one. */
+/* 0 also when there is no v2 line; TEXT_E_MALFORMED for two, or for a path that is not one. */
 _must_check_ int proc_cgroup_parse(Span text, ProcCgroup *ret);
 
 /*
@@ -187,5 +187,5 @@ _must_check_ int proc_cgroup_parse(Span text, ProcCgroup *ret);
 /* Keys are ASCII letters, digits and '_'; values are in kB of 1024 bytes. */
 typedef NumberMap ProcSmaps;
 
-/* PROCFS_E_MALFORMED also when there are more keys than fit: the later ones are left out. */
+/* TEXT_E_MALFORMED also when there are more keys than fit: the later ones are left out. */
 _must_check_ int proc_smaps_parse(Span text, ProcSmaps *ret);

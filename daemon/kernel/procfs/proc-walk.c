@@ -51,7 +51,7 @@ static int read_ids(ProcWalk *walk, int dir_fd) {
                             !number_parse_u32(span_of(entry->d_name), &id) || id > INT32_MAX)
                                 continue;
                         if (walk->n_ids == PROC_WALK_MAX_IDS)
-                                return PROCFS_E_TOO_LARGE;
+                                return TEXT_E_TOO_LARGE;
                         r = ARRAY_RESERVE(walk->ids, walk->n_allocated, walk->n_ids + 1);
                         if (r < 0)
                                 return r;

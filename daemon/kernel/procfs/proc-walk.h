@@ -30,8 +30,8 @@ void proc_walk_done(ProcWalk *walk);
 
 /*
  * Lists the names of @dir_fd (a readable directory, from its start) that are whole numbers in
- * 1..2^31-1 in plain decimal: no sign, no leading zero. PROCFS_E_ABSENT or PROCFS_E_VANISHED when
- * the process has gone, PROCFS_E_TOO_LARGE past PROC_WALK_MAX_IDS; then the list is empty.
+ * 1..2^31-1 in plain decimal: no sign, no leading zero. TEXT_E_ABSENT or TEXT_E_VANISHED when
+ * the process has gone, TEXT_E_TOO_LARGE past PROC_WALK_MAX_IDS; then the list is empty.
  */
 _must_check_ int proc_walk_list(ProcWalk *walk, int dir_fd);
 

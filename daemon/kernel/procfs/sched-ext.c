@@ -30,7 +30,7 @@ int sched_ext_read(int sys_fd, JsonWriter *json, uint64_t counts[static _SOURCE_
 
         r = text_file_open_directory(sys_fd, "kernel/sched_ext", &dir_fd);
         if (r != 0) {
-                if (r != PROCFS_E_ABSENT)
+                if (r != TEXT_E_ABSENT)
                         counts[text_file_outcome(r)]++;
                 json_write_null(json);
                 return r;
@@ -46,7 +46,7 @@ int sched_ext_read(int sys_fd, JsonWriter *json, uint64_t counts[static _SOURCE_
                 else if (!rows[i].is_of_scheduler)
                         json_write_member_null(json, rows[i].member);
                 /* Different kernels added different files, so a missing one is normal. */
-                if (r != PROCFS_E_ABSENT)
+                if (r != TEXT_E_ABSENT)
                         counts[text_file_outcome(r)]++;
         }
         json_write_end(json);

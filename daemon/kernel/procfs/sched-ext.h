@@ -18,8 +18,8 @@
 
 /*
  * Always writes one value into @json: the object, with null for what could not be read, or null.
- * Counts the outcome of each file in @counts. 0 for an object; PROCFS_E_ABSENT when this kernel has
- * no such directory (not applicable, so nothing is counted); PROCFS_E_DENIED or a negative errno
+ * Counts the outcome of each file in @counts. 0 for an object; TEXT_E_ABSENT when this kernel has
+ * no such directory (not applicable, so nothing is counted); TEXT_E_DENIED or a negative errno
  * when it cannot be opened.
  */
 _must_check_ int sched_ext_read(int sys_fd, JsonWriter *json,

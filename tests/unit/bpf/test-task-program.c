@@ -142,7 +142,7 @@ static bool read_file(pid_t tid, const char *name, Span *ret) {
 
         (void) snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
         r = text_file_read(AT_FDCWD, path, text, sizeof(text), &n);
-        ck_assert(r == 0 || r == PROCFS_E_ABSENT);
+        ck_assert(r == 0 || r == TEXT_E_ABSENT);
         *ret = (Span){ text, n };
         return r == 0;
 }

@@ -66,8 +66,8 @@ END_TEST
 START_TEST(what_cannot_be_read_leaves_nothing_open) {
         int fd = -1, lowest = dup(tree.fd);
 
-        ck_assert_int_eq(ask(1, "8/task/8", "stat", LONG_NS, &fd), PROCFS_E_ABSENT);
-        ck_assert_int_eq(ask(1, "7/task/7", "schedstat", LONG_NS, &fd), PROCFS_E_ABSENT);
+        ck_assert_int_eq(ask(1, "8/task/8", "stat", LONG_NS, &fd), TEXT_E_ABSENT);
+        ck_assert_int_eq(ask(1, "7/task/7", "schedstat", LONG_NS, &fd), TEXT_E_ABSENT);
         ck_assert_int_eq(fd, -1);
         (void) close(lowest);
         ck_assert_int_eq(dup(tree.fd), lowest);

@@ -201,7 +201,7 @@ static const struct {
 } mount_rows[] = {
         { 0, SOURCE_STATE_OK, "" },
         { CGROUPFS_E_NO_MOUNT, SOURCE_STATE_UNAVAILABLE, "mount -t cgroup2" },
-        { CGROUPFS_E_DENIED, SOURCE_STATE_UNAVAILABLE, "cannot be opened" },
+        { TEXT_E_DENIED, SOURCE_STATE_UNAVAILABLE, "cannot be opened" },
         { -5, SOURCE_STATE_UNAVAILABLE, "cannot be opened" },
 };
 
@@ -243,9 +243,9 @@ START_TEST(cgroup_pressure_that_nobody_has_is_explained_by_the_hosts) {
 END_TEST
 
 START_TEST(a_missing_scheduler_class_does_not_apply) {
-        report.sched_ext = PROCFS_E_ABSENT;
+        report.sched_ext = TEXT_E_ABSENT;
         ck_assert_int_eq(judge(SOURCE_SCHED_EXT)->state, SOURCE_STATE_NOT_APPLICABLE);
-        report.sched_ext = PROCFS_E_DENIED;
+        report.sched_ext = TEXT_E_DENIED;
         ck_assert_int_eq(judge(SOURCE_SCHED_EXT)->state, SOURCE_STATE_UNAVAILABLE);
 }
 END_TEST

@@ -135,9 +135,9 @@ START_TEST(a_cgroup_without_any_file_has_vanished) {
         ck_assert_ptr_nonnull(mkdtemp(path));
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         ck_assert_int_eq(buffer_append_text(&json, "kept"), 0);
-        ck_assert_int_eq(cgroup_stats_read(fd, &scratch, &json, &counts), CGROUPFS_E_VANISHED);
+        ck_assert_int_eq(cgroup_stats_read(fd, &scratch, &json, &counts), TEXT_E_VANISHED);
         (void) rmdir(path);
-        ck_assert_int_eq(cgroup_stats_read(fd, &scratch, &json, &counts), CGROUPFS_E_VANISHED);
+        ck_assert_int_eq(cgroup_stats_read(fd, &scratch, &json, &counts), TEXT_E_VANISHED);
         (void) close(fd);
         ck_assert(span_is(buffer_span(&json), "kept"));
         ck_assert_uint_eq(counts.stats[SOURCE_OUTCOME_vanished], 2);

@@ -32,21 +32,21 @@ static const struct {
         { "/plain", 0 },
         { "/plain/workers", 0 },
         { "/old (deleted)", 0 }, /* a cgroup with that very name */
-        { "/plain (deleted)", CGROUPFS_E_VANISHED },
-        { "/missing", CGROUPFS_E_VANISHED },
-        { "/plain/cgroup.type", CGROUPFS_E_VANISHED },
-        { "/plain/cgroup.type/x", CGROUPFS_E_VANISHED },
-        { "", CGROUPFS_E_MALFORMED },
-        { "plain", CGROUPFS_E_MALFORMED },
-        { "/..", CGROUPFS_E_MALFORMED },
-        { "/../threaded", CGROUPFS_E_MALFORMED },
-        { "/plain/..", CGROUPFS_E_MALFORMED },
-        { "/plain/../plain", CGROUPFS_E_MALFORMED },
-        { "/./plain", CGROUPFS_E_MALFORMED },
-        { "/plain/", CGROUPFS_E_MALFORMED },
-        { "//plain", CGROUPFS_E_MALFORMED },
-        { "//", CGROUPFS_E_MALFORMED },
-        { "/...", CGROUPFS_E_VANISHED },
+        { "/plain (deleted)", TEXT_E_VANISHED },
+        { "/missing", TEXT_E_VANISHED },
+        { "/plain/cgroup.type", TEXT_E_VANISHED },
+        { "/plain/cgroup.type/x", TEXT_E_VANISHED },
+        { "", TEXT_E_MALFORMED },
+        { "plain", TEXT_E_MALFORMED },
+        { "/..", TEXT_E_MALFORMED },
+        { "/../threaded", TEXT_E_MALFORMED },
+        { "/plain/..", TEXT_E_MALFORMED },
+        { "/plain/../plain", TEXT_E_MALFORMED },
+        { "/./plain", TEXT_E_MALFORMED },
+        { "/plain/", TEXT_E_MALFORMED },
+        { "//plain", TEXT_E_MALFORMED },
+        { "//", TEXT_E_MALFORMED },
+        { "/...", TEXT_E_VANISHED },
 };
 
 START_TEST(only_plain_paths_are_opened) {
@@ -64,20 +64,18 @@ START_TEST(paths_are_bytes_and_bounded) {
         int fd = -EBADF;
 
         ck_assert_int_eq(cgroupfs_open_group(cgroupfs, (Span){ "/plain\0x", 8 }, &fd),
-                         CGROUPFS_E_MALFORMED);
+                         TEXT_E_MALFORMED);
         memset(path, 'a', CGROUPFS_PATH_BYTES);
         path[0] = '/';
-        ck_assert_int_eq(cgroupfs_open_group(cgroupfs, (Span){ path, 256 }, &fd),
-                         CGROUPFS_E_VANISHED);
-        ck_assert_int_eq(cgroupfs_open_group(cgroupfs, (Span){ path, 257 }, &fd),
-                         CGROUPFS_E_MALFORMED);
+        ck_assert_int_eq(cgroupfs_open_group(cgroupfs, (Span){ path, 256 }, &fd), TEXT_E_VANISHED);
+        ck_assert_int_eq(cgroupfs_open_group(cgroupfs, (Span){ path, 257 }, &fd), TEXT_E_MALFORMED);
         for (size_t i = 0; i < CGROUPFS_PATH_BYTES; i += 128)
                 path[i] = '/';
         ck_assert_int_eq(
                 cgroupfs_open_group(cgroupfs, (Span){ path, CGROUPFS_PATH_BYTES - 1 }, &fd),
-                CGROUPFS_E_VANISHED);
+                TEXT_E_VANISHED);
         ck_assert_int_eq(cgroupfs_open_group(cgroupfs, (Span){ path, CGROUPFS_PATH_BYTES }, &fd),
-                         CGROUPFS_E_MALFORMED);
+                         TEXT_E_MALFORMED);
         free(path);
 }
 END_TEST
@@ -93,9 +91,8 @@ START_TEST(symbolic_links_are_not_followed) {
         ck_assert_int_eq(symlinkat("real", dir_fd, "link"), 0);
         ck_assert_int_eq(symlinkat("/", dir_fd, "root"), 0);
         ck_assert_int_eq(cgroupfs_open_directory(dir_fd, &other), 0);
-        ck_assert_int_eq(cgroupfs_open_group(other, span_of("/link"), &fd), CGROUPFS_E_VANISHED);
-        ck_assert_int_eq(cgroupfs_open_group(other, span_of("/root/tmp"), &fd),
-                         CGROUPFS_E_VANISHED);
+        ck_assert_int_eq(cgroupfs_open_group(other, span_of("/link"), &fd), TEXT_E_VANISHED);
+        ck_assert_int_eq(cgroupfs_open_group(other, span_of("/root/tmp"), &fd), TEXT_E_VANISHED);
         ck_assert_int_eq(cgroupfs_open_group(other, span_of("/real"), &fd), 0);
         (void) close(fd);
         other = cgroupfs_free(other);
@@ -116,8 +113,8 @@ START_TEST(the_tree_need_not_be_mounted_to_be_looked_for) {
                 int r = cgroupfs_open(fd, &found);
 
                 /* The mount in the fixture may exist on the machine that runs the test. */
-                ck_assert(r == CGROUPFS_E_NO_MOUNT || r == CGROUPFS_E_DENIED ||
-                          r == CGROUPFS_E_ABSENT || (r == 0 && found->root_fd >= 0));
+                ck_assert(r == CGROUPFS_E_NO_MOUNT || r == TEXT_E_DENIED || r == TEXT_E_ABSENT ||
+                          (r == 0 && found->root_fd >= 0));
                 found = cgroupfs_free(found);
                 (void) close(fd);
         }

@@ -23,12 +23,12 @@ static const struct {
         { "5:freezer:/x\n", 0, NULL, false, false },
         { "10::/x\n", 0, NULL, false, false },
         { "", 0, NULL, false, false },
-        { "0::\n", PROCFS_E_MALFORMED, NULL, false, false },
-        { "0:: \n", PROCFS_E_MALFORMED, NULL, false, false },
-        { "0::a\n", PROCFS_E_MALFORMED, NULL, false, false },
-        { "0::/a\n0::/a\n", PROCFS_E_MALFORMED, NULL, false, false },
-        { "0::/a", PROCFS_E_MALFORMED, NULL, false, false },
-        { "0::/a\n1:x:/b", PROCFS_E_MALFORMED, NULL, false, false },
+        { "0::\n", TEXT_E_MALFORMED, NULL, false, false },
+        { "0:: \n", TEXT_E_MALFORMED, NULL, false, false },
+        { "0::a\n", TEXT_E_MALFORMED, NULL, false, false },
+        { "0::/a\n0::/a\n", TEXT_E_MALFORMED, NULL, false, false },
+        { "0::/a", TEXT_E_MALFORMED, NULL, false, false },
+        { "0::/a\n1:x:/b", TEXT_E_MALFORMED, NULL, false, false },
 };
 
 START_TEST(the_path_is_verbatim) {
@@ -54,7 +54,7 @@ START_TEST(a_path_that_may_be_cut_is_none) {
                 memcpy(text, "0::/", 4);
                 text[3 + n] = '\n';
                 ck_assert_int_eq(proc_cgroup_parse((Span){ text, 4 + n }, &cgroup),
-                                 n < PROC_CGROUP_CUT_BYTES ? 0 : PROCFS_E_MALFORMED);
+                                 n < PROC_CGROUP_CUT_BYTES ? 0 : TEXT_E_MALFORMED);
                 ck_assert_int_eq(cgroup.has_path, n < PROC_CGROUP_CUT_BYTES);
         }
 }

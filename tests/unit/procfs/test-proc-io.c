@@ -52,7 +52,7 @@ START_TEST(a_bad_value_drops_its_key_only) {
         ck_assert_int_eq(proc_io_parse(span_of("rchar: 1\nwchar: x\nsyscr: -3\nsyscw: 4\nsyscw: 4\n"
                                                "new_key: text\nread_bytes: 5\n"),
                                        &io),
-                         PROCFS_E_MALFORMED);
+                         TEXT_E_MALFORMED);
         ck_assert_uint_eq(io.present, 1u << PROC_IO_rchar | 1u << PROC_IO_read_bytes);
         ck_assert_uint_eq(io.values[PROC_IO_read_bytes], 5);
 }
@@ -72,9 +72,9 @@ END_TEST
 START_TEST(a_file_without_any_key_is_none) {
         ProcIo io;
 
-        ck_assert_int_eq(proc_io_parse((Span){}, &io), PROCFS_E_MALFORMED);
+        ck_assert_int_eq(proc_io_parse((Span){}, &io), TEXT_E_MALFORMED);
         ck_assert_uint_eq(io.present, 0);
-        ck_assert_int_eq(proc_io_parse(span_of("new: 1\n"), &io), PROCFS_E_MALFORMED);
+        ck_assert_int_eq(proc_io_parse(span_of("new: 1\n"), &io), TEXT_E_MALFORMED);
         ck_assert_uint_eq(io.present, 0);
 }
 END_TEST

@@ -194,7 +194,7 @@ START_TEST(without_a_rule_there_is_nothing) {
         ProcSched sched;
 
         ck_assert_int_eq(proc_sched_parse(span_of(headless_rows[_i]), &sched),
-                         _i + 1 < (int) ELEMENTSOF(headless_rows) ? PROCFS_E_MALFORMED : 0);
+                         _i + 1 < (int) ELEMENTSOF(headless_rows) ? TEXT_E_MALFORMED : 0);
         ck_assert_uint_eq(sched.present, 0);
         ck_assert(!sched.has_schedstats);
 }
@@ -243,7 +243,7 @@ START_TEST(a_key_twice_is_absent) {
 
         n = snprintf(text, sizeof(text), HEADER "%s : 1\nse.statistics.%s : 1\n%s : 1\n",
                      key_names[_i], key_names[_i], key_names[_i]);
-        ck_assert_int_eq(proc_sched_parse((Span){ text, (size_t) n }, &sched), PROCFS_E_MALFORMED);
+        ck_assert_int_eq(proc_sched_parse((Span){ text, (size_t) n }, &sched), TEXT_E_MALFORMED);
         ck_assert_uint_eq(sched.present, 0);
 }
 END_TEST
@@ -322,7 +322,7 @@ START_TEST(milliseconds_become_nanoseconds) {
 
         n = snprintf(text, sizeof(text), HEADER "wait_max : %s\n", ms_rows[_i].value);
         ck_assert_int_eq(proc_sched_parse((Span){ text, (size_t) n }, &sched),
-                         ms_rows[_i].good ? 0 : PROCFS_E_MALFORMED);
+                         ms_rows[_i].good ? 0 : TEXT_E_MALFORMED);
         ck_assert_int_eq(sched.present >> PROC_SCHED_wait_max & 1, ms_rows[_i].good);
         if (ms_rows[_i].good)
                 ck_assert_uint_eq(sched.values[PROC_SCHED_wait_max], ms_rows[_i].ns);
@@ -349,7 +349,7 @@ START_TEST(counts_are_whole_numbers) {
 
         n = snprintf(text, sizeof(text), HEADER "nr_wakeups : %s\n", count_rows[_i].value);
         ck_assert_int_eq(proc_sched_parse((Span){ text, (size_t) n }, &sched),
-                         count_rows[_i].good ? 0 : PROCFS_E_MALFORMED);
+                         count_rows[_i].good ? 0 : TEXT_E_MALFORMED);
         ck_assert_int_eq(sched.present >> PROC_SCHED_nr_wakeups & 1, count_rows[_i].good);
         if (count_rows[_i].good)
                 ck_assert_uint_eq(sched.values[PROC_SCHED_nr_wakeups], count_rows[_i].count);
@@ -364,8 +364,8 @@ static const struct {
         { "ext.enabled : 0\n", 0, true, false },
         { "ext.enabled : 1\n", 0, true, true },
         { "", 0, false, false },
-        { "ext.enabled : x\n", PROCFS_E_MALFORMED, false, false },
-        { "ext.enabled : 1\next.enabled : 1\n", PROCFS_E_MALFORMED, false, false },
+        { "ext.enabled : x\n", TEXT_E_MALFORMED, false, false },
+        { "ext.enabled : 1\next.enabled : 1\n", TEXT_E_MALFORMED, false, false },
 };
 
 START_TEST(ext_enabled_is_a_whole_key) {

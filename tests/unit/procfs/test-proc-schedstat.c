@@ -34,7 +34,7 @@ START_TEST(a_cut_line_is_no_line) {
         for (size_t n = 0; n < text.n; n++) {
                 Span cut = fixture_prefix(text, n);
 
-                ck_assert_int_eq(proc_schedstat_parse(cut, &schedstat), PROCFS_E_MALFORMED);
+                ck_assert_int_eq(proc_schedstat_parse(cut, &schedstat), TEXT_E_MALFORMED);
                 ck_assert(!schedstat.has_run_time_ns && !schedstat.has_wait_time_ns &&
                           !schedstat.has_timeslices);
                 fixture_free(cut);
@@ -51,12 +51,12 @@ static const struct {
         { "1 2 3\n", 0, true, true, true },
         { "0 0 0\n", 0, true, true, true },
         { "1 2 3 4\n", 0, true, true, true },
-        { "1 2\n", PROCFS_E_MALFORMED, true, true, false },
-        { "x 2 3\n", PROCFS_E_MALFORMED, false, true, true },
-        { "1 -2 3\n", PROCFS_E_MALFORMED, true, false, true },
-        { "1 2 18446744073709551616\n", PROCFS_E_MALFORMED, true, true, false },
-        { "\n", PROCFS_E_MALFORMED, false, false, false },
-        { "", PROCFS_E_MALFORMED, false, false, false },
+        { "1 2\n", TEXT_E_MALFORMED, true, true, false },
+        { "x 2 3\n", TEXT_E_MALFORMED, false, true, true },
+        { "1 -2 3\n", TEXT_E_MALFORMED, true, false, true },
+        { "1 2 18446744073709551616\n", TEXT_E_MALFORMED, true, true, false },
+        { "\n", TEXT_E_MALFORMED, false, false, false },
+        { "", TEXT_E_MALFORMED, false, false, false },
 };
 
 START_TEST(each_number_fails_alone) {
@@ -77,11 +77,11 @@ static const struct {
         { "5474 3257 2247 1 0 979 0\n", 0, 3257 },
         { "0 0 0 0 0 0 0\n", 0, 0 },
         { "1 18446744073709551615 2\n", 0, UINT64_MAX },
-        { "1 2", PROCFS_E_MALFORMED, 0 }, /* a line that was cut */
-        { "1\n", PROCFS_E_MALFORMED, 0 },
-        { "1 -2 3\n", PROCFS_E_MALFORMED, 0 },
-        { "x 2 3\n", PROCFS_E_MALFORMED, 0 },
-        { "", PROCFS_E_MALFORMED, 0 },
+        { "1 2", TEXT_E_MALFORMED, 0 }, /* a line that was cut */
+        { "1\n", TEXT_E_MALFORMED, 0 },
+        { "1 -2 3\n", TEXT_E_MALFORMED, 0 },
+        { "x 2 3\n", TEXT_E_MALFORMED, 0 },
+        { "", TEXT_E_MALFORMED, 0 },
 };
 
 START_TEST(statm_tells_resident_pages) {

@@ -72,16 +72,16 @@ static const struct {
         int r;
         const char *json;
 } rows[] = {
-        { "", PROCFS_E_MALFORMED, "{}" },
-        { "00400000-7fff ---p 00000000 00:00 0   [rollup]\n", PROCFS_E_MALFORMED, "{}" },
+        { "", TEXT_E_MALFORMED, "{}" },
+        { "00400000-7fff ---p 00000000 00:00 0   [rollup]\n", TEXT_E_MALFORMED, "{}" },
         { "Rss:  5 kB\nNew_Key9: 6\n", 0, "{\"New_Key9\":6,\"Rss\":5}" },
         { "Rss: 18446744073709551615 kB\n", 0, "{\"Rss\":18446744073709551615}" },
-        { "Rss: x kB\nPss: 1 kB\n", PROCFS_E_MALFORMED, "{\"Pss\":1}" },
-        { "Rss:\nPss: 1 kB\n", PROCFS_E_MALFORMED, "{\"Pss\":1}" },
-        { "Rss: -1 kB\n", PROCFS_E_MALFORMED, "{}" },
-        { "Rss: 1 kB\nRss: 2 kB\nPss: 3 kB\nRss: 4 kB\n", PROCFS_E_MALFORMED, "{\"Pss\":3}" },
-        { "R-s: 1 kB\nR s: 1 kB\n\"R: 1 kB\n: 1 kB\n", PROCFS_E_MALFORMED, "{}" },
-        { "Rss: 1 kB\nPss: 2 kB", PROCFS_E_MALFORMED, "{\"Rss\":1}" },
+        { "Rss: x kB\nPss: 1 kB\n", TEXT_E_MALFORMED, "{\"Pss\":1}" },
+        { "Rss:\nPss: 1 kB\n", TEXT_E_MALFORMED, "{\"Pss\":1}" },
+        { "Rss: -1 kB\n", TEXT_E_MALFORMED, "{}" },
+        { "Rss: 1 kB\nRss: 2 kB\nPss: 3 kB\nRss: 4 kB\n", TEXT_E_MALFORMED, "{\"Pss\":3}" },
+        { "R-s: 1 kB\nR s: 1 kB\n\"R: 1 kB\n: 1 kB\n", TEXT_E_MALFORMED, "{}" },
+        { "Rss: 1 kB\nPss: 2 kB", TEXT_E_MALFORMED, "{\"Rss\":1}" },
 };
 
 START_TEST(bad_lines_are_dropped_one_by_one) {
@@ -98,7 +98,7 @@ START_TEST(more_keys_than_fit_are_malformed) {
                 n += (size_t) sprintf(text + n, "K%04u: 1 kB\n", i);
         ck_assert_int_eq(proc_smaps_parse((Span){ text, n }, &smaps), 0);
         n += (size_t) sprintf(text + n, "One: 1 kB\n");
-        ck_assert_int_eq(proc_smaps_parse((Span){ text, n }, &smaps), PROCFS_E_MALFORMED);
+        ck_assert_int_eq(proc_smaps_parse((Span){ text, n }, &smaps), TEXT_E_MALFORMED);
         ck_assert_uint_eq(smaps.n_entries, NUMBER_MAP_MAX);
         free(text);
 }

@@ -135,7 +135,7 @@ START_TEST(a_cut_line_is_no_line) {
         for (size_t n = 0; n < text.n; n++) {
                 Span cut = fixture_prefix(text, n);
 
-                ck_assert_int_eq(proc_stat_parse(cut, &stat), PROCFS_E_MALFORMED);
+                ck_assert_int_eq(proc_stat_parse(cut, &stat), TEXT_E_MALFORMED);
                 ck_assert(!stat.has_identity);
                 ck_assert_uint_eq(stat.present, 0);
                 fixture_free(cut);
@@ -195,7 +195,7 @@ static const char *const broken_rows[] = {
 START_TEST(without_an_identity_there_is_nothing) {
         ProcStat stat;
 
-        ck_assert_int_eq(proc_stat_parse(span_of(broken_rows[_i]), &stat), PROCFS_E_MALFORMED);
+        ck_assert_int_eq(proc_stat_parse(span_of(broken_rows[_i]), &stat), TEXT_E_MALFORMED);
         ck_assert(!stat.has_identity);
         ck_assert_uint_eq(stat.present, 0);
         ck_assert_uint_eq(stat.comm.n, 0);
@@ -206,7 +206,7 @@ START_TEST(a_short_line_has_what_is_on_it) {
         ProcStat stat;
 
         ck_assert_int_eq(proc_stat_parse(span_of("1 (a) S" TAIL_TO_STARTTIME "\n"), &stat),
-                         PROCFS_E_MALFORMED);
+                         TEXT_E_MALFORMED);
         ck_assert(stat.has_identity);
         ck_assert_uint_eq(stat.starttime, 777);
         ck_assert(stat.present >> PROC_STAT_num_threads & 1);
@@ -224,7 +224,7 @@ START_TEST(a_bad_field_is_absent_alone) {
                                                  "1 0 777 4096 1 2 0 0 0 0 0 0 0 0 0 0 0 0 17 "
                                                  "-1 -3 -2147483648 0 0\n"),
                                          &stat),
-                         PROCFS_E_MALFORMED);
+                         TEXT_E_MALFORMED);
         ck_assert(stat.has_identity);
         ck_assert(!(stat.present >> PROC_STAT_flags & 1));
         ck_assert(!(stat.present >> PROC_STAT_minflt & 1));

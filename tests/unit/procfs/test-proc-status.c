@@ -125,8 +125,7 @@ START_TEST(a_bad_line_drops_its_key_only) {
         int n;
 
         n = snprintf(text, sizeof(text), "Name:\tx\n%sVmPeak:\t 1 kB\n", bad_lines[_i]);
-        ck_assert_int_eq(proc_status_parse((Span){ text, (size_t) n }, &status),
-                         PROCFS_E_MALFORMED);
+        ck_assert_int_eq(proc_status_parse((Span){ text, (size_t) n }, &status), TEXT_E_MALFORMED);
         ck_assert(!status.has_state && !status.has_tgid && !status.has_ppid && !status.has_uid &&
                   !status.has_gid && !status.has_kthread && !status.has_threads &&
                   !status.has_cpus_allowed && !status.has_voluntary_csw &&
@@ -137,8 +136,8 @@ END_TEST
 START_TEST(a_file_without_any_key_is_none) {
         ProcStatus status;
 
-        ck_assert_int_eq(proc_status_parse((Span){}, &status), PROCFS_E_MALFORMED);
-        ck_assert_int_eq(proc_status_parse(span_of("Name:\tx\n"), &status), PROCFS_E_MALFORMED);
+        ck_assert_int_eq(proc_status_parse((Span){}, &status), TEXT_E_MALFORMED);
+        ck_assert_int_eq(proc_status_parse(span_of("Name:\tx\n"), &status), TEXT_E_MALFORMED);
 }
 END_TEST
 
@@ -147,7 +146,7 @@ START_TEST(a_key_twice_is_absent) {
 
         ck_assert_int_eq(
                 proc_status_parse(span_of("Uid:\t1\nThreads:\t2\nUid:\t1\nUid:\t1\n"), &status),
-                PROCFS_E_MALFORMED);
+                TEXT_E_MALFORMED);
         ck_assert(!status.has_uid);
         ck_assert(status.has_threads && status.threads == 2);
 }
@@ -166,7 +165,7 @@ START_TEST(a_task_has_a_number_in_each_namespace) {
         ProcStatus status;
         int r = proc_status_parse(span_of(namespace_rows[_i].text), &status);
 
-        ck_assert_int_eq(r, namespace_rows[_i].n != 0 ? 0 : PROCFS_E_MALFORMED);
+        ck_assert_int_eq(r, namespace_rows[_i].n != 0 ? 0 : TEXT_E_MALFORMED);
         ck_assert(status.has_n_namespaces == (namespace_rows[_i].n != 0));
         if (status.has_n_namespaces)
                 ck_assert_uint_eq(status.n_namespaces, namespace_rows[_i].n);

@@ -111,7 +111,7 @@ START_TEST(a_directory_that_went_is_absent) {
         ck_assert_ptr_nonnull(mkdtemp(path));
         fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         (void) rmdir(path);
-        ck_assert_int_eq(proc_walk_list(&walk, fd), PROCFS_E_ABSENT);
+        ck_assert_int_eq(proc_walk_list(&walk, fd), TEXT_E_ABSENT);
         ck_assert_uint_eq(walk.n_ids, 0);
         (void) close(fd);
 }
@@ -120,7 +120,7 @@ END_TEST
 START_TEST(what_is_no_directory_is_no_list) {
         int fd = fixture_open("proc/7.2-scx/1/comm");
 
-        ck_assert_int_eq(proc_walk_list(&walk, fd), PROCFS_E_ABSENT);
+        ck_assert_int_eq(proc_walk_list(&walk, fd), TEXT_E_ABSENT);
         ck_assert_int_eq(proc_walk_list(&walk, -1), -EBADF);
         (void) close(fd);
 }
@@ -167,7 +167,7 @@ START_TEST(the_kernel_says_when_a_process_has_one_thread) {
         fd = fixture_open("proc/edge-names/100");
         ck_assert_int_eq(proc_walk_list_threads(&walk, fd, "task", 100), 0);
         ck_assert_uint_eq(walk.n_ids, 6);
-        ck_assert_int_eq(proc_walk_list_threads(&walk, fd, "task/100/stat", 100), PROCFS_E_ABSENT);
+        ck_assert_int_eq(proc_walk_list_threads(&walk, fd, "task/100/stat", 100), TEXT_E_ABSENT);
         ck_assert_uint_eq(walk.n_ids, 0);
         (void) close(fd);
 }

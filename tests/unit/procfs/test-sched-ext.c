@@ -44,7 +44,7 @@ END_TEST
 START_TEST(a_kernel_without_it_is_null_and_not_counted) {
         int fd = fixture_open("sys/6.12-schedstats");
 
-        ck_assert_int_eq(read_json(fd), PROCFS_E_ABSENT);
+        ck_assert_int_eq(read_json(fd), TEXT_E_ABSENT);
         ck_assert(span_is(buffer_span(&buffer), "null"));
         for (size_t i = 0; i < _SOURCE_OUTCOME_MAX; i++)
                 ck_assert_uint_eq(counts[i], 0);

@@ -119,8 +119,10 @@ void impact_sort_one_sided(Group **groups, size_t n_groups, unsigned side) {
 
 /* order */
 
-unsigned order_unit_family(MetricUnit unit) {
-        switch (unit) {
+/* The rank of the unit of a row in the order by delta. */
+#define UNIT_FAMILIES 6
+static unsigned family_of(const Row *row) {
+        switch (row_unit(row->index)) {
         case METRIC_UNIT_NS:
                 return 0;
         case METRIC_UNIT_TICKS:
@@ -134,11 +136,7 @@ unsigned order_unit_family(MetricUnit unit) {
         case METRIC_UNIT_RATIO:
                 break;
         }
-        return ORDER_UNIT_FAMILIES - 1;
-}
-
-static unsigned family_of(const Row *row) {
-        return order_unit_family(row_unit(row->index));
+        return UNIT_FAMILIES - 1;
 }
 
 /* The delta of a row; with one side, its value. */
@@ -150,7 +148,7 @@ static Delta movement(const GroupOrder *order, const Row *row) {
 static unsigned n_keys_of(const GroupOrder *order) {
         switch (order->sort->order) {
         case VIEW_ORDER_DELTA:
-                return ORDER_UNIT_FAMILIES;
+                return UNIT_FAMILIES;
         case VIEW_ORDER_PERCENT:
                 return 1;
         case VIEW_ORDER_METRICS:
@@ -411,7 +409,7 @@ void order_rows(const GroupOrder *order, Row *rows, size_t n_rows) {
                         break;
                 case VIEW_ORDER_DELTA:
                         row->order = fabs(delta_number(&moved));
-                        row->block = family_of(row) + (row->has_number ? 0 : ORDER_UNIT_FAMILIES);
+                        row->block = family_of(row) + (row->has_number ? 0 : UNIT_FAMILIES);
                         break;
                 case VIEW_ORDER_PERCENT:
                         row->block = row_growth(row, &row->order) ? 0 : row->has_number ? 1 : 2;
@@ -422,9 +420,9 @@ void order_rows(const GroupOrder *order, Row *rows, size_t n_rows) {
                 }
                 /* Derived values stay after the metrics. */
                 if (row->is_derived)
-                        row->block += 4 * ORDER_UNIT_FAMILIES;
+                        row->block += 4 * UNIT_FAMILIES;
                 if (!row->significant)
-                        row->block += 2 * ORDER_UNIT_FAMILIES;
+                        row->block += 2 * UNIT_FAMILIES;
         }
         if (n_rows > 1)
                 qsort(rows, n_rows, sizeof(*rows), by_block);

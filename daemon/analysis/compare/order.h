@@ -81,10 +81,6 @@ typedef struct GroupOrder {
         const void *userdata; /* borrowed */
 } GroupOrder;
 
-/* The rank of a unit in the order by delta. */
-#define ORDER_UNIT_FAMILIES 6
-unsigned order_unit_family(MetricUnit unit);
-
 /*
  * Groups of a lower tier come first, and those of one tier in the order. Some @groups may lack one
  * of two sides. By weight, they have been weighed. 0 or -ENOMEM.

@@ -49,7 +49,7 @@ static int find_cgroup(Work *work, RecordScope *scope) {
                 return work_refuse_parameter(
                         work, "filter",
                         r == CGROUPFS_E_NO_MOUNT ? "No cgroups of version 2 are mounted here."
-                        : r == CGROUPFS_E_MALFORMED
+                        : r == TEXT_E_MALFORMED
                                 ? "A cgroup is a path as in /proc/PID/cgroup, from / on."
                                 : "There is no such cgroup.");
         scope->filter.cgroup = status.st_ino;

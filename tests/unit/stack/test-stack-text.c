@@ -342,7 +342,7 @@ START_TEST(the_heading_says_of_what_they_are) {
 
         ck_assert_int_gt(asprintf(&first, "{\"recording\":{\"filter\":%s}}", scope_rows[_i].filter),
                          0);
-        text.first = parsed(first);
+        text.firsts[0] = parsed(first);
         written_begin(&written);
         text.out = written.file;
         ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
@@ -351,7 +351,7 @@ START_TEST(the_heading_says_of_what_they_are) {
                 ck_assert_str_eq(written.text, scope_rows[_i].heading);
         free(written.text);
         free(first);
-        (void) json_object_put(text.first);
+        (void) json_object_put(text.firsts[0]);
         stack_store_done(&store);
 }
 END_TEST

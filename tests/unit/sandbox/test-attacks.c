@@ -630,8 +630,8 @@ static const Expectation expectation_of_LISTEN = {
 };
 static const Expectation expectation_of_RECORD = {
         LENT_MAPS,
-        LEFT_TO_ALL | LEFT(READ_FILE) | LEFT(OPEN_MEMORY) | LEFT(PIPE) | LEFT(RECEIVE) |
-                LEFT(READ_ROWS) | LEFT(REMOVE_ROWS) | LEFT(WRITE_PAGE),
+        LEFT_TO_ALL | LEFT(READ_FILE) | LEFT(OPEN_MEMORY) | LEFT(PIPE) | LEFT(PAIR) |
+                LEFT(RECEIVE) | LEFT(READ_ROWS) | LEFT(REMOVE_ROWS) | LEFT(WRITE_PAGE),
 };
 static const Expectation expectation_of_UNWIND = { 0, LEFT_TO_ALL | LEFT(RECEIVE) };
 static const Expectation expectation_of_FILES = { 0, LEFT_TO_ALL | LEFT(RECEIVE) };

@@ -84,7 +84,7 @@ static const struct {
         { { "show", "a", "--format=table", "-j" },
           "--format and --json are two forms of one result: give either.\n" },
         { { "show", "a", "--format=ktstr" },
-          "\"show\" has no --format ktstr: there are table, csv, folded, html, ndjson, "
+          "\"show\" has no --format ktstr: there are table, csv, folded, html, ndjson, pprof, "
           "speedscope.\n" },
         { { "show", "a", "--threshold=5" },
           "--threshold needs two sides, which \"show\" does not have: \"compare\" takes two "
@@ -94,10 +94,10 @@ static const struct {
           "--totals is for two snapshots, as in \"ctprofctl compare A B --totals\".\n" },
         { { "list", "--threshold=5" }, "\"list\" does not take --threshold.\n" },
         { { "export", "a", "--format=csv" },
-          "A snapshot is exported as ctprof, ktstr or ndjson: --format csv is for \"export "
+          "A snapshot is exported as ctprof, ktstr, ndjson or denet: --format csv is for \"export "
           "--changes\".\n" },
         { { "export", "a", "--format=html" },
-          "\"export\" has no --format html: there are csv, ctprof, ktstr, ndjson.\n" },
+          "\"export\" has no --format html: there are csv, ctprof, denet, ktstr, ndjson.\n" },
         { { "export", "a", "--top=3" },
           "--top is for \"export --changes\", which exports intervals: a snapshot is exported as "
           "it is.\n" },

@@ -17,7 +17,7 @@
  *          client/report/section/section-row.c, client/report/section/section-tables.c,
  *          client/report/sink-html.c, client/report/sink-json.c, client/report/sink-rows.c,
  *          client/report/sink-text.c, client/session/snapshot-set.c, client/verb/verb-capture.c,
- *          client/verb/verb-record.c, client/report/stack-view.c, client/stack/stack-profile.c,
+ *          client/verb/verb-record.c, client/report/stack-report.c, client/stack/stack-profile.c,
  *          client/stack/stack-store.c, client/stack/stack-text.c, client/html/flame-page.c,
  *          client/verb/verb-view.c, client/verb/verb-export.c, client/verb/verb-info.c,
  *          client/verb/verb-list.c, client/verb/verb-metric-list.c, client/verb/verb-spool.c,

@@ -136,6 +136,7 @@ typedef struct AnalysisOrder {
         uint64_t limit;  /* of stacks; 0: all */
         uint64_t places; /* of stacks, a bit for each RecordPlace; 0: all */
         bool files;      /* which the functions of stacks are in are told, too */
+        bool wakers;     /* of stacks: who ended waits, too */
         unsigned n[2];   /* subjects on each side; what has no sides has one */
         OrderFd output;  /* of Convert and Import */
         OrderFormat format;
@@ -167,6 +168,7 @@ typedef struct RecordOrder {
         OrderFd clocks[LIMIT_CLOCKS];
         bool waiting, running; /* what is sampled */
         bool frames;           /* of the kernel */
+        bool wakers;           /* who ends waits */
         uint32_t stack_bytes;  /* of user mode; 0: no such stacks */
         uint64_t period_ns, max_samples;
         uint64_t limit_ns; /* it ends by itself then */

@@ -43,7 +43,7 @@
 _Static_assert(sizeof(TaskRecord) + sizeof(TaskMemory) + sizeof(TaskDelays) +
                                sizeof(TaskSchedstats) + sizeof(TaskWaits) + sizeof(TaskReasons) +
                                sizeof(LedgerRecord) + sizeof(LedgerControl) + sizeof(MovedEnd) ==
-                       54256,
+                       54280,
                "a member that is added raises the number in PROFILER_LAYOUT, and then this one");
 
 /* A step of the start returns these besides a negative errno. */

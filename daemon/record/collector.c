@@ -12,6 +12,8 @@
 #define MAX_READY \
         64u /* processes that libdwfl knows at a time: each takes some hundred kilobytes */
 #define TEXT_BYTES (256u << 10)
+#define MAX_WAKES \
+        16384u /* that are remembered: more than there are threads on their way to a CPU */
 /* Maps of code that was made at run time: memory for one and for all, and how often one is read. */
 #define JIT_MAX_BYTES (16u << 20)
 #define JIT_ALL_MAX_BYTES (64u << 20)
@@ -35,6 +37,21 @@ typedef struct Process {
         JitMap jit;
 } Process;
 
+/* A wake-up that was told, until the sample of the wait that it ended comes. */
+typedef struct Wake {
+        uint64_t number; /* RecordSample.wake */
+        uint64_t seen_ns;
+        uint32_t waker, stack;
+} Wake;
+
+/* Where a thread was, and until when: what a lock was held for. */
+typedef struct Deed {
+        uint64_t end_ns, ns;
+        uint32_t thread, place, stack;
+} Deed;
+#define MAX_DEEDS 4096u /* that are remembered: some seconds of samples */
+#define MAX_HOLDS 16u   /* different ones of one thread that are told apart */
+
 struct Collector {
         Modules modules;
         SymbolTable kernel;
@@ -46,6 +63,9 @@ struct Collector {
         size_t n_jit_bytes; /* of memory, for all processes */
         UnwoundStack unwound;
         uint32_t frames[UNWIND_MAX_FRAMES + RECORD_MAX_FRAMES + 1];
+        Wake wakes[MAX_WAKES]; /* by their number */
+        Deed deeds[MAX_DEEDS]; /* the last ones, in a ring */
+        uint64_t n_deeds;
 };
 
 static size_t jit_bytes(const JitMap *jit) {
@@ -134,22 +154,82 @@ static int add_kernel_frame(Collector *collector, uint64_t address, uint32_t *re
         return r < 0 ? r : stack_table_add_frame(&collector->table, STACK_KERNEL, 0, name, ret);
 }
 
+static bool begins(const char *name, const char *const prefixes[], size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+                        return true;
+        return false;
+}
+
+static const char *name_in_kernel(const Collector *collector, uint64_t address) {
+        const Symbol *symbol = symbol_table_find(&collector->kernel, address);
+
+        return symbol ? symbol_table_text(&collector->kernel, symbol->name) : "";
+}
+
 /*
  * The hook of kernels before 6.15 has threads sleep below a trampoline, as if that were what they
- * wait in. Returns how many frames that is.
+ * wait in, and the program that sees wake-ups is called by them. Returns how many frames that is.
  */
 static size_t count_hook_frames(const Collector *collector, const RecordSample *sample) {
+        static const char *const ours[] = { "bpf_trampoline_", "bpf_prog_", "bpf_trace_run",
+                                            "__bpf_trace_", "__traceiter_" };
         size_t n = 0;
 
-        for (; n < sample->n_frames; n++) {
-                const Symbol *symbol = symbol_table_find(&collector->kernel, sample->frames[n]);
-                const char *name =
-                        symbol ? symbol_table_text(&collector->kernel, symbol->name) : "";
-
-                if (strncmp(name, "bpf_trampoline_", 15) != 0 && strncmp(name, "bpf_prog_", 9) != 0)
-                        break;
-        }
+        while (n < sample->n_frames &&
+               begins(name_in_kernel(collector, sample->frames[n]), ours, ELEMENTSOF(ours)))
+                n++;
         return n;
+}
+
+/*
+ * Whether the current task woke a thread, or what interrupted it: STACK_WAKER_FIRST,
+ * STACK_WAKER_INTERRUPT or STACK_WAKER_UNKNOWN. Functions tell, from the innermost on. What a
+ * thread does on its way back from an interrupt is its own. What interrupts leave for later
+ * (softirq) is run at their end, by a thread for that, or by any thread that has kept them away for
+ * a moment: then packets from this host are those that it has just sent, all else is of others.
+ * *ret_n: how many of the frames are of the interrupt.
+ */
+static uint32_t judge_waker(const Collector *collector, const RecordSample *sample, size_t *ret_n) {
+        static const char *const returns[] = {
+                "irqentry_exit",     "exit_to_user_mode",          "preempt_schedule_irq",
+                "raw_irqentry_exit", "arm64_preempt_schedule_irq", "do_notify_resume"
+        };
+        static const char *const entries[] = {
+                "asm_sysvec_", "asm_common_interrupt", "asm_spurious_interrupt",
+                "el1h_64_irq", "el0t_64_irq",          "el1_irq",
+                "el0_irq",     "el0t_32_irq",          "el1h_64_fiq",
+                "el0t_64_fiq"
+        };
+        static const char *const later[] = { "handle_softirqs", "__do_softirq", "run_ksoftirqd" };
+        static const char *const calls[] = { "entry_SYSCALL", "entry_INT80", "do_syscall_64",
+                                             "do_el0_svc",    "el0_svc",     "ret_from_fork" };
+        bool is_later = false, is_own = false, is_whole = sample->n_frames < RECORD_MAX_FRAMES;
+        bool has_name = false;
+
+        *ret_n = sample->tid == 0 ? sample->n_frames : 0;
+        for (size_t i = 0; i < sample->n_frames; i++) {
+                const char *name = name_in_kernel(collector, sample->frames[i]);
+
+                has_name = has_name || *name;
+                if (begins(name, later, ELEMENTSOF(later))) {
+                        is_later = true;
+                        *ret_n = i + 1;
+                } else if (begins(name, entries, ELEMENTSOF(entries))) {
+                        *ret_n = i + 1;
+                        return STACK_WAKER_INTERRUPT;
+                } else if (strcmp(name, "process_backlog") == 0)
+                        is_own = true;
+                else if (begins(name, calls, ELEMENTSOF(calls)) ||
+                         begins(name, returns, ELEMENTSOF(returns))) {
+                        is_whole = true;
+                        break;
+                }
+        }
+        if (sample->tid == 0 || (is_later && (!is_own || sample->is_kernel_thread)))
+                return STACK_WAKER_INTERRUPT;
+        /* Without names, and where a stack was cut, there may be one. */
+        return has_name && is_whole ? STACK_WAKER_FIRST : STACK_WAKER_UNKNOWN;
 }
 
 /* processes */
@@ -378,21 +458,124 @@ static int add_user_frames(Collector *collector, const RecordSample *sample, Spa
         return r;
 }
 
-static int add_part(Collector *collector, uint32_t thread, uint32_t stack, unsigned place,
-                    const RecordPart *part) {
-        const StackSampleKey key = { .thread = thread, .stack = stack, .place = place };
-
+/* @end_ns: of the part, CLOCK_MONOTONIC. */
+static int add_part(Collector *collector, StackSampleKey key, const RecordPart *part,
+                    uint64_t end_ns) {
         if (part->weight_ns == 0)
                 return 0;
+        collector->deeds[collector->n_deeds++ % MAX_DEEDS] =
+                (Deed){ end_ns, part->ns > 0 ? part->ns : part->weight_ns, key.thread, key.place,
+                        key.stack };
         return stack_table_add_sample(&collector->table, &key, part->ns, part->weight_ns);
+}
+
+static int add_thread(Collector *collector, const RecordSample *sample, uint32_t *ret) {
+        const Process *process = find_process(collector, sample->tgid);
+        StackThread thread = {
+                .start_boottime_ns = sample->start_boottime_ns,
+                .tid = sample->tid,
+                .tgid = sample->tgid,
+                .only_wakes = sample->is_waker,
+        };
+
+        memcpy(thread.comm, sample->comm, sizeof(thread.comm));
+        memcpy(thread.process, process ? process->comm : sample->process, sizeof(thread.process));
+        return stack_table_add_thread(&collector->table, &thread, ret);
+}
+
+/* The stack of user mode, and those frames of the kernel from @begin to @end, innermost first. */
+static int add_stack(Collector *collector, const RecordSample *sample, bool has_user_mode,
+                     size_t begin, size_t end, uint32_t *ret) {
+        const Span copied = { (const char *) (sample + 1), sample->n_stack_bytes };
+        size_t n = 0;
+        int r = has_user_mode ? add_user_frames(collector, sample, copied, &n) : 0;
+
+        for (size_t i = end; r == 0 && i-- > begin;)
+                r = add_kernel_frame(collector, sample->frames[i], &collector->frames[n++]);
+        return r == 0 ? stack_table_add_stack(&collector->table, collector->frames, n, ret) : r;
+}
+
+/* Nothing is told of a thread that was interrupted by who woke another one. */
+static int take_waker(Collector *collector, const RecordSample *sample) {
+        Wake *wake = &collector->wakes[sample->wake % MAX_WAKES];
+        size_t n_of_interrupt, begin = count_hook_frames(collector, sample), end;
+        uint32_t judged = judge_waker(collector, sample, &n_of_interrupt), thread;
+        bool is_thread = judged == STACK_WAKER_FIRST;
+        int r = 0;
+
+        *wake = (Wake){ .number = sample->wake, .seen_ns = sample->seen_ns, .waker = judged };
+        if (judged == STACK_WAKER_UNKNOWN)
+                return 0;
+        if (is_thread) {
+                r = add_thread(collector, sample, &thread);
+                wake->waker = r == 0 ? STACK_WAKER_FIRST + thread : STACK_WAKER_UNKNOWN;
+        }
+        end = sample->hides_frames ? begin : is_thread ? sample->n_frames : n_of_interrupt;
+        return r == 0 ? add_stack(collector, sample, is_thread, begin, end, &wake->stack) : r;
+}
+
+/*
+ * Whoever gives back a lock was the last one to have it. Sets where that thread was for most of
+ * the time in which another one waited for it, which samples tell that ended meanwhile; nothing
+ * where they are of less than half of it. A thread that waited for a lock itself had not got it.
+ */
+static void find_held(const Collector *collector, const Wake *wake, uint64_t waited_ns,
+                      StackSampleKey *key) {
+        uint32_t thread = wake->waker - STACK_WAKER_FIRST;
+        uint64_t begin_ns = wake->seen_ns - MIN_OF(waited_ns, wake->seen_ns);
+        size_t n_deeds = (size_t) MIN_OF(collector->n_deeds, (uint64_t) MAX_DEEDS);
+        Deed sums[MAX_HOLDS];
+        size_t n = 0, most = 0;
+
+        for (size_t i = 0; i < n_deeds; i++) {
+                const Deed *deed = &collector->deeds[i];
+                size_t at = 0;
+
+                if (deed->thread != thread || deed->end_ns <= begin_ns ||
+                    deed->end_ns > wake->seen_ns || deed->place == RECORD_PLACE_lock)
+                        continue;
+                while (at < n && (sums[at].place != deed->place || sums[at].stack != deed->stack))
+                        at++;
+                if (at == MAX_HOLDS)
+                        continue;
+                if (at == n)
+                        sums[n++] = (Deed){ .place = deed->place, .stack = deed->stack };
+                sums[at].ns += MIN_OF(deed->ns, deed->end_ns - begin_ns);
+                if (sums[at].ns > sums[most].ns)
+                        most = at;
+        }
+        if (n == 0 || sums[most].ns < waited_ns / 2)
+                return;
+        key->held = sums[most].place + 1;
+        key->held_stack = sums[most].stack;
+}
+
+/* Sets who ended the wait of @sample. */
+static void find_waker(const Collector *collector, const RecordSample *sample,
+                       StackSampleKey *key) {
+        const Wake *wake = &collector->wakes[sample->wake % MAX_WAKES];
+
+        if (sample->wake < RECORD_WAKE_FIRST) {
+                static const uint32_t words[] = {
+                        [RECORD_WAKE_NONE] = STACK_WAKER_NONE,
+                        [RECORD_WAKE_UNKNOWN] = STACK_WAKER_UNKNOWN,
+                        [RECORD_WAKE_LATER] = STACK_WAKER_LATER,
+                };
+
+                key->waker = words[sample->wake];
+        } else if (wake->number != sample->wake)
+                key->waker = STACK_WAKER_UNKNOWN;
+        else {
+                key->waker = wake->waker;
+                key->waker_stack = wake->stack;
+                if (sample->place == RECORD_PLACE_lock && wake->waker >= STACK_WAKER_FIRST)
+                        find_held(collector, wake, sample->wait.ns, key);
+        }
 }
 
 static int take_sample(Collector *collector, const RecordMessage *message) {
         const RecordSample *sample = message->body;
-        const Process *process;
-        StackThread thread = {};
-        uint32_t number, stack;
-        size_t n = 0, n_hook;
+        StackSampleKey key = {}, of_wait;
         int r;
 
         if (message->n < sizeof(*sample) || sample->n_frames > RECORD_MAX_FRAMES ||
@@ -400,30 +583,26 @@ static int take_sample(Collector *collector, const RecordMessage *message) {
             sample->place > _RECORD_PLACE_MAX)
                 return -EBADMSG;
         collector->n_taken++;
-        thread.start_boottime_ns = sample->start_boottime_ns;
-        thread.tid = sample->tid;
-        thread.tgid = sample->tgid;
-        memcpy(thread.comm, sample->comm, sizeof(thread.comm));
-        process = find_process(collector, sample->tgid);
-        memcpy(thread.process, process ? process->comm : sample->process, sizeof(thread.process));
-        r = stack_table_add_thread(&collector->table, &thread, &number);
+        if (sample->is_waker)
+                return take_waker(collector, sample);
+        r = add_thread(collector, sample, &key.thread);
         /* One without a part tells of a thread that the recording takes, and of no time. */
         if (r < 0 || (sample->wait.weight_ns == 0 && sample->queue.weight_ns == 0 &&
                       sample->running.weight_ns == 0))
                 return r;
-        r = add_user_frames(collector, sample,
-                            (Span){ (const char *) (sample + 1), sample->n_stack_bytes }, &n);
-        n_hook = count_hook_frames(collector, sample);
-        for (size_t i = sample->n_frames; r == 0 && i-- > n_hook;)
-                r = add_kernel_frame(collector, sample->frames[i], &collector->frames[n++]);
-        if (r == 0)
-                r = stack_table_add_stack(&collector->table, collector->frames, n, &stack);
+        r = add_stack(collector, sample, true, count_hook_frames(collector, sample),
+                      sample->n_frames, &key.stack);
+        of_wait = key;
+        of_wait.place = sample->place;
+        find_waker(collector, sample, &of_wait);
         if (r == 0 && sample->place < _RECORD_PLACE_MAX)
-                r = add_part(collector, number, stack, sample->place, &sample->wait);
+                r = add_part(collector, of_wait, &sample->wait, sample->seen_ns - sample->queue.ns);
+        key.place = RECORD_PLACE_run_queue;
         if (r == 0)
-                r = add_part(collector, number, stack, RECORD_PLACE_run_queue, &sample->queue);
+                r = add_part(collector, key, &sample->queue, sample->seen_ns);
+        key.place = RECORD_PLACE_running;
         if (r == 0)
-                r = add_part(collector, number, stack, RECORD_PLACE_running, &sample->running);
+                r = add_part(collector, key, &sample->running, sample->seen_ns);
         return r;
 }
 

@@ -16,7 +16,7 @@
  *     PROCESS  RecordProcess, Mapping of it in ascending order; replaces what was told of it before
  *     JIT      RecordProcess, which was told before; a descriptor of the map of its code that was
  *              made at run time
- *     SAMPLE   RecordSample, bytes of the stack
+ *     SAMPLE   RecordSample, bytes of the stack; also of a waker, before the sample of its wait
  *     END      RecordSummary; a descriptor: what is to be written into
  *
  * It answers with a PROCESS, itself, at the beginning, and in the end with an END and a number: 0,

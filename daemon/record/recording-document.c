@@ -13,17 +13,26 @@
 #define FLUSH_BYTES (64u << 10)
 
 static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
+static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
 
 /* tables */
 
 #define MODULE_COLUMNS(C) C(path) C(build_id)
 #define FRAME_COLUMNS(C) C(module) C(offset) C(name)
 #define STACK_COLUMNS(C) C(frames)
-#define THREAD_COLUMNS(C) C(tid) C(tgid) C(start_boottime_ns) C(comm) C(process)
+#define THREAD_COLUMNS(C) C(tid) C(tgid) C(start_boottime_ns) C(comm) C(process) C(only_wakes)
 #define SAMPLE_COLUMNS(C) \
         C(thread)         \
         C(place)          \
-        C(stack) C(long_ns) C(long_count) C(short_ns) C(short_count) C(short_variance_us2) C(max_ns)
+        C(stack)          \
+        C(long_ns)        \
+        C(long_count)     \
+        C(short_ns)       \
+        C(short_count)    \
+        C(short_variance_us2) C(max_ns) C(waker) C(waker_stack) C(held_place) C(held_stack)
+/* The last ones, which are there if wakers were asked for. */
+#define THREAD_COLUMNS_OF_WAKERS 1u
+#define SAMPLE_COLUMNS_OF_WAKERS 4u
 
 #define COLUMN_NAME(name) #name,
 #define DEFINE_COLUMNS(word, LIST, PREFIX)                               \
@@ -136,6 +145,10 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
         json_write_member_bool(json, "seesReturn", facts->sees_return);
         json_write_member_bool(json, "hasClock", facts->has_clock);
         RECORDING_COUNTS(WRITE_COUNT)
+        if (facts->wakers) {
+                json_write_member_bool(json, "wakers", true);
+                RECORDING_WAKER_COUNTS(WRITE_COUNT)
+        }
         if (facts->scope.filter.is_on || record_scope_has_lengths(&facts->scope))
                 write_scope(json, &facts->scope);
         json_write_end(json);
@@ -179,10 +192,33 @@ static void write_frames(Output *output, const StackTable *table) {
         end_table(output);
 }
 
-static void write_samples(Output *output, const StackTable *table) {
+static void write_stack_number(JsonWriter *json, bool is_there, uint32_t stack) {
+        if (is_there && stack != STACK_NONE)
+                json_write_u64(json, stack);
+        else
+                json_write_null(json);
+}
+
+static void write_waker(JsonWriter *json, const StackSampleKey *key) {
+        if (key->waker == STACK_WAKER_NONE)
+                json_write_null(json);
+        else if (key->waker < STACK_WAKER_FIRST)
+                json_write_text(json, wakers[key->waker]);
+        else
+                json_write_u64(json, key->waker - STACK_WAKER_FIRST);
+        write_stack_number(json, key->waker >= STACK_WAKER_INTERRUPT, key->waker_stack);
+        if (key->held == 0)
+                json_write_null(json);
+        else
+                json_write_text(json, places[key->held - 1]);
+        write_stack_number(json, key->held != 0, key->held_stack);
+}
+
+static void write_samples(Output *output, const StackTable *table, bool has_wakers) {
         JsonWriter *json = &output->json;
 
-        begin_table(output, "threads", thread_names, ELEMENTSOF(thread_names));
+        begin_table(output, "threads", thread_names,
+                    ELEMENTSOF(thread_names) - (has_wakers ? 0 : THREAD_COLUMNS_OF_WAKERS));
         for (size_t i = 0; i < table->n_threads; i++) {
                 const StackThread *thread = &table->threads[i];
 
@@ -192,10 +228,13 @@ static void write_samples(Output *output, const StackTable *table) {
                 json_write_u64(json, thread->start_boottime_ns);
                 json_write_name(json, (Span){ thread->comm, strnlen(thread->comm, 16) });
                 json_write_name(json, (Span){ thread->process, strnlen(thread->process, 16) });
+                if (has_wakers)
+                        json_write_u64(json, thread->only_wakes);
                 end_row(output);
         }
         end_table(output);
-        begin_table(output, "samples", sample_names, ELEMENTSOF(sample_names));
+        begin_table(output, "samples", sample_names,
+                    ELEMENTSOF(sample_names) - (has_wakers ? 0 : SAMPLE_COLUMNS_OF_WAKERS));
         for (size_t i = 0; i < table->n_samples; i++) {
                 const StackSample *sample = &table->samples[i];
 
@@ -212,6 +251,8 @@ static void write_samples(Output *output, const StackTable *table) {
                 json_write_u64(json, sample->n_short);
                 json_write_u64(json, sample->short_variance_us2);
                 json_write_u64(json, sample->max_ns);
+                if (has_wakers)
+                        write_waker(json, &sample->key);
                 end_row(output);
         }
         end_table(output);
@@ -235,7 +276,7 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
         }
         end_table(&output);
         write_frames(&output, table);
-        write_samples(&output, table);
+        write_samples(&output, table, facts->wakers);
         json_write_end(json);
         r = json_writer_finish(json);
         if (r == 0)
@@ -250,7 +291,7 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
 typedef struct Row {
         uint64_t values[_SAMPLE_MAX];
         unsigned present; /* a bit for each column */
-        Buffer texts[_THREAD_MAX];
+        Buffer texts[_SAMPLE_MAX];
         uint32_t *numbers; /* owned: the frames of a stack */
         size_t n_numbers, n_numbers_allocated;
 } Row;
@@ -263,7 +304,7 @@ typedef struct Reader {
         bool has_facts;
 } Reader;
 
-_Static_assert((int) _THREAD_MAX <= (int) _SAMPLE_MAX && (int) _FRAME_MAX <= (int) _THREAD_MAX,
+_Static_assert((int) _THREAD_MAX <= (int) _SAMPLE_MAX && (int) _FRAME_MAX <= (int) _SAMPLE_MAX,
                "a row has room for those of every table");
 
 static int fail(Reader *reader, const char *complaint) {
@@ -308,7 +349,7 @@ static int read_cell(void *userdata, unsigned column, JsonToken token) {
         JsonScanner *scanner = reader->document.scanner;
         Row *row = &reader->row;
 
-        if (token == JSON_TOKEN_STRING && column < ELEMENTSOF(row->texts))
+        if (token == JSON_TOKEN_STRING)
                 return name_unescape(&row->texts[column], scanner->string);
         if (!json_scanner_has_u64(scanner, &row->values[column]))
                 return fail(reader, "a number, or a text, is expected");
@@ -392,6 +433,8 @@ static int end_thread(void *userdata) {
         thread.tid = (uint32_t) row->values[THREAD_tid];
         thread.tgid = (uint32_t) row->values[THREAD_tgid];
         thread.start_boottime_ns = row->values[THREAD_start_boottime_ns];
+        thread.only_wakes =
+                row->present & 1u << THREAD_only_wakes && row->values[THREAD_only_wakes] != 0;
         if (row->texts[THREAD_comm].n > 0)
                 memcpy(thread.comm, row->texts[THREAD_comm].bytes, row->texts[THREAD_comm].n);
         if (row->texts[THREAD_process].n > 0)
@@ -402,24 +445,66 @@ static int end_thread(void *userdata) {
                                                           : r;
 }
 
+static int read_stack_number(Reader *reader, unsigned column, uint32_t *ret) {
+        const Row *row = &reader->row;
+
+        *ret = STACK_NONE;
+        if (!(row->present & 1u << column))
+                return 0;
+        if (row->values[column] >= reader->result->table.n_stacks)
+                return fail(reader, "the number of a stack is expected");
+        *ret = (uint32_t) row->values[column];
+        return 0;
+}
+
+/* Whoever wakes is a thread of the table, or a word; there may be a stack. */
+static int read_waker(Reader *reader, StackSampleKey *key) {
+        const StackTable *table = &reader->result->table;
+        const Row *row = &reader->row;
+        Span word = buffer_span(&row->texts[SAMPLE_waker]);
+        Span held = buffer_span(&row->texts[SAMPLE_held_place]);
+        int r;
+
+        if (word.n > 0) {
+                key->waker = name_find(word, wakers, STACK_WAKER_FIRST);
+                if (key->waker == STACK_WAKER_FIRST)
+                        return fail(reader, "the number of a thread, or a waker, is expected");
+        } else if (row->present & 1u << SAMPLE_waker) {
+                if (row->values[SAMPLE_waker] >= table->n_threads)
+                        return fail(reader, "the number of a thread is expected");
+                key->waker = STACK_WAKER_FIRST + (uint32_t) row->values[SAMPLE_waker];
+        }
+        if (key->waker < STACK_WAKER_INTERRUPT)
+                return 0;
+        r = read_stack_number(reader, SAMPLE_waker_stack, &key->waker_stack);
+        if (r != 0 || held.n == 0)
+                return r;
+        key->held = 1 + name_find(held, places, _RECORD_PLACE_MAX);
+        if (key->held > _RECORD_PLACE_MAX)
+                return fail(reader, "a place is expected");
+        return read_stack_number(reader, SAMPLE_held_stack, &key->held_stack);
+}
+
 static int end_sample(void *userdata) {
         Reader *reader = userdata;
         StackTable *table = &reader->result->table;
         const Row *row = &reader->row;
         const uint64_t *values = row->values;
-        StackSample sample = { .key.stack = STACK_NONE };
+        StackSample sample = {};
+        unsigned may_be_null = 1u << SAMPLE_stack | 1u << SAMPLE_place | 1u << SAMPLE_waker |
+                               1u << SAMPLE_waker_stack | 1u << SAMPLE_held_place |
+                               1u << SAMPLE_held_stack;
+        int r;
 
         sample.key.place =
                 name_find(buffer_span(&row->texts[SAMPLE_place]), places, _RECORD_PLACE_MAX);
-        if ((row->present | 1u << SAMPLE_stack | 1u << SAMPLE_place) != (1u << _SAMPLE_MAX) - 1)
+        if ((row->present | may_be_null) != (1u << _SAMPLE_MAX) - 1)
                 return fail(reader, "a cell is missing");
         if (sample.key.place == _RECORD_PLACE_MAX || values[SAMPLE_thread] >= table->n_threads)
                 return fail(reader, "the number of a thread and a place are expected");
-        if (row->present & 1u << SAMPLE_stack) {
-                if (values[SAMPLE_stack] >= table->n_stacks)
-                        return fail(reader, "the number of a stack is expected");
-                sample.key.stack = (uint32_t) values[SAMPLE_stack];
-        }
+        r = read_stack_number(reader, SAMPLE_stack, &sample.key.stack);
+        if (r != 0)
+                return r;
         sample.key.thread = (uint32_t) values[SAMPLE_thread];
         sample.long_ns = values[SAMPLE_long_ns];
         sample.n_long = values[SAMPLE_long_count];
@@ -427,7 +512,8 @@ static int end_sample(void *userdata) {
         sample.n_short = values[SAMPLE_short_count];
         sample.short_variance_us2 = values[SAMPLE_short_variance_us2];
         sample.max_ns = values[SAMPLE_max_ns];
-        return stack_table_put_sample(table, &sample);
+        r = read_waker(reader, &sample.key);
+        return r == 0 ? stack_table_put_sample(table, &sample) : r;
 }
 
 static const TableRows tables[] = {
@@ -541,6 +627,9 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
         int r;
 
         RECORDING_COUNTS(READ_COUNT)
+        RECORDING_WAKER_COUNTS(READ_COUNT)
+        if (span_is(key, "wakers"))
+                return json_scanner_bool(scanner, &facts->wakers);
         if (span_is(key, "waiting"))
                 return json_scanner_bool(scanner, &facts->waiting);
         if (span_is(key, "running"))

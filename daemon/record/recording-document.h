@@ -45,15 +45,22 @@
         C(withoutFrames,    n_without_frames)   /* kernel stacks that could not be read */         \
         C(withoutStack,     n_without_stack)    /* likewise, of user mode */                       \
         C(overflowStacks,   n_overflow)         /* samples for whose stack there was no room */
+
+/* Likewise, where it was asked who ends waits. */
+#define RECORDING_WAKER_COUNTS(C)                                                                  \
+        C(wakes,            n_wakes)            /* wake-ups that were told, or lost */             \
+        C(lostWakes,        n_lost_wakes)       /* the reader was too slow */
 // clang-format on
 
 #define RECORDING_MEMBER(name, member) uint64_t member;
 typedef struct RecordingFacts {
         RECORDING_COUNTS(RECORDING_MEMBER)
+        RECORDING_WAKER_COUNTS(RECORDING_MEMBER)
         bool waiting, running; /* what was sampled */
         bool frames;           /* of the kernel */
         bool sees_return;      /* threads were seen when they went on: stacks of user mode */
         bool has_clock;
+        bool wakers; /* who ends waits was asked for */
         RecordScope scope;
 } RecordingFacts;
 

@@ -52,7 +52,7 @@ struct Sampler {
         SamplerOptions options;
         LedgerControl *control; /* mapped */
         struct ring_buffer *ring;
-        int hook, fork_hook; /* owned: links of @go_on and @fork */
+        int hook, fork_hook, waking_hook; /* owned: links of @go_on, @fork and @waking */
         Known *known;
         size_t n_known, n_known_allocated;
         Index by_tgid;
@@ -306,7 +306,9 @@ static bool is_called(const char name[static TASK_COMM_BYTES], const char *glob)
 static bool has_wanted_name(const Sampler *sampler, const RecordSample *sample) {
         const char *comm = sampler->options.scope->comm;
 
-        return comm[0] == '\0' || is_called(sample->comm, comm) || is_called(sample->process, comm);
+        /* Whoever wakes belongs to the wait, of which programs have decided. */
+        return comm[0] == '\0' || sample->is_waker || is_called(sample->comm, comm) ||
+               is_called(sample->process, comm);
 }
 
 static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
@@ -383,7 +385,7 @@ int sampler_new(const SamplerOptions *options, Sampler **ret) {
         if (!sampler)
                 return -ENOMEM;
         sampler->options = *options;
-        sampler->hook = sampler->fork_hook = -EBADF;
+        sampler->hook = sampler->fork_hook = sampler->waking_hook = -EBADF;
         sampler->text = malloc(MAPS_BYTES);
         if (!sampler->text)
                 return -ENOMEM;
@@ -407,7 +409,13 @@ int sampler_new(const SamplerOptions *options, Sampler **ret) {
                 if (sampler->fork_hook < 0)
                         return -ENOTSUP;
         }
-        if (options->frames) {
+        if (options->waiting && options->wakers) {
+                sampler->waking_hook = bpf_raw_tracepoint_open(NULL, options->waking);
+                if (sampler->waking_hook < 0)
+                        return -errno;
+        }
+        /* Functions of the kernel also tell whether an interrupt wakes. */
+        if (options->frames || options->wakers) {
                 /* Before 6.0 there is only the file. */
                 kernel = options->symbols >= 0 ? bpf_iter_create(options->symbols)
                                                : open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
@@ -427,6 +435,7 @@ Sampler *sampler_free(Sampler *sampler) {
                 return NULL;
         sampler->hook = fd_close(sampler->hook);
         sampler->fork_hook = fd_close(sampler->fork_hook);
+        sampler->waking_hook = fd_close(sampler->waking_hook);
         ring_buffer__free(sampler->ring);
         if (sampler->control)
                 (void) munmap(sampler->control, sizeof(LedgerControl));
@@ -454,6 +463,7 @@ int sampler_start(Sampler *sampler) {
                 .n_stack_bytes = sampler->options.stack_bytes,
                 .has_frames = sampler->options.frames,
                 .has_waits = sampler->options.waiting,
+                .has_wakers = sampler->waking_hook >= 0,
                 .begun_ns = now_ns,
                 .own = { (uint32_t) getpid(), (uint32_t) sampler->options.unwinder },
                 .min_ns = sampler->options.scope->min_ns,
@@ -520,6 +530,7 @@ int sampler_stop(Sampler *sampler) {
         __atomic_store_n(&sampler->control->record.id, 0, __ATOMIC_SEQ_CST);
         sampler->hook = fd_close(sampler->hook);
         sampler->fork_hook = fd_close(sampler->fork_hook);
+        sampler->waking_hook = fd_close(sampler->waking_hook);
         return r < 0 ? r : sampler_pass(sampler, UINT64_MAX);
 }
 

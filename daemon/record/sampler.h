@@ -20,15 +20,16 @@
 #include "record/record-message.h"
 
 typedef struct SamplerOptions {
-        int socket;        /* of the job that unwinds */
-        pid_t unwinder;    /* that job, which is left out, as this process is */
-        int ring, control; /* maps: TASK_OBJECT_SAMPLES, TASK_OBJECT_CONTROL */
-        int go_on, fork;   /* programs; negative: it is not there */
-        const int *clocks; /* events of clocks, see kernel/bpf/clock-event.h */
+        int socket;              /* of the job that unwinds */
+        pid_t unwinder;          /* that job, which is left out, as this process is */
+        int ring, control;       /* maps: TASK_OBJECT_SAMPLES, TASK_OBJECT_CONTROL */
+        int go_on, fork, waking; /* programs; negative: it is not there */
+        const int *clocks;       /* events of clocks, see kernel/bpf/clock-event.h */
         size_t n_clocks;
         int rest, symbols; /* links of iterators: TASK_OBJECT_REST, TASK_OBJECT_SYMBOLS */
         bool waiting, running;
         bool frames;          /* of the kernel */
+        bool wakers;          /* who ends waits */
         uint32_t stack_bytes; /* of user mode that are copied; 0: none */
         uint64_t period_ns;
         uint64_t limit_ns;        /* it lasts no longer: waits are counted by reason until then */

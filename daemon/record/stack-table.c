@@ -140,9 +140,12 @@ int stack_table_add_stack(StackTable *table, const uint32_t *frames, size_t n, u
 int stack_table_add_thread(StackTable *table, const StackThread *thread, uint32_t *ret) {
         Span key = { (const char *) thread, offsetof(StackThread, comm) };
         size_t found = index_find(&table->by_thread, key, key_of_thread, table);
+        bool only_wakes = thread->only_wakes;
         int r;
 
-        if (found == INDEX_NONE) {
+        if (found != INDEX_NONE)
+                only_wakes = only_wakes && table->threads[found].only_wakes;
+        else {
                 r = ARRAY_RESERVE(table->threads, table->n_threads_allocated, table->n_threads + 1);
                 if (r == 0)
                         r = index_add(&table->by_thread, key, table->n_threads);
@@ -151,6 +154,7 @@ int stack_table_add_thread(StackTable *table, const StackThread *thread, uint32_
                 found = table->n_threads++;
         }
         table->threads[found] = *thread; /* with the name that it has now */
+        table->threads[found].only_wakes = only_wakes;
         *ret = (uint32_t) found;
         return 0;
 }

@@ -11,6 +11,7 @@
  * Frames are functions. One whose name is not known is told by its file and its place there.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/buffer.h"
@@ -36,10 +37,25 @@ typedef struct StackThread {
         uint64_t start_boottime_ns;
         uint32_t tid, tgid;
         char comm[16], process[16]; /* NUL where there is room for it */
+        bool only_wakes;            /* it woke others, and the recording does not take it */
 } StackThread;
+
+/* Who ended a wait: the number of a thread from STACK_WAKER_FIRST on, or one of these. */
+enum {
+        STACK_WAKER_NONE,      /* it is no wait, or nobody wanted to know */
+        STACK_WAKER_UNKNOWN,   /* it was not seen */
+        STACK_WAKER_LATER,     /* the wait went on at the end of the recording */
+        STACK_WAKER_INTERRUPT, /* a timer, a device, another host */
+        STACK_WAKER_FIRST,
+};
+/* As they are called in files and in replies; the first is null. */
+#define STACK_WAKER_NAMES \
+        { "none", "unknown", "later", "interrupt" }
 
 typedef struct StackSampleKey {
         uint32_t thread, stack, place;
+        uint32_t waker, waker_stack; /* a stack of an interrupt or a thread; else 0 */
+        uint32_t held, held_stack;   /* where the waker was meanwhile: a place plus 1; 0: unknown */
 } StackSampleKey;
 
 /* Times of intervals that were taken whatever happened, and of those that stand for others. */

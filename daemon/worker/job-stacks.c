@@ -15,6 +15,7 @@
 /* The stacks of a recording, with the exact time of threads divided among them. */
 
 static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
+static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
 
 typedef struct Stacks {
         Subject begin, end;
@@ -85,12 +86,16 @@ static int read_all(Work *work, Stacks *stacks) {
         }
         if (r == 0)
                 r = read_recording(work, stacks);
+        if (r == 0 && work->order->analysis.wakers && !stacks->recording.facts.wakers)
+                return work_refuse_parameter(work, "wakers",
+                                             "the recording was made without wakers");
         if (r == 0)
                 r = work_pass_subject(work, &stacks->begin, &begin, stacks);
         if (r == 0)
                 r = work_pass_subject(work, &stacks->end, &end, stacks);
         if (r == 0)
-                r = stack_view_divide(&stacks->view, &stacks->recording, stacks->end.head.user_hz);
+                r = stack_view_divide(&stacks->view, &stacks->recording, stacks->end.head.user_hz,
+                                      work->order->analysis.wakers);
         return r;
 }
 
@@ -144,11 +149,74 @@ static void write_files(const Modules *modules, JsonWriter *writer) {
         json_write_end(writer);
 }
 
+/* Where the frames of a stack are among all; there are none of a word. */
+static void find_frames(const Stacks *stacks, uint32_t stack, size_t *ret_begin, size_t *ret_end) {
+        const StackTable *table = &stacks->recording.table;
+
+        *ret_begin = *ret_end = 0;
+        if (stack == STACK_OUTSIDE || stack == STACK_UNSAMPLED || stack == STACK_NONE)
+                return;
+        *ret_begin = stack > 0 ? table->stacks[stack - 1] : 0;
+        *ret_end = table->stacks[stack];
+}
+
+static void write_frames(Stacks *stacks, uint32_t stack, const char *key, JsonWriter *writer) {
+        const StackTable *table = &stacks->recording.table;
+        size_t begin, end;
+
+        json_write_key(writer, key);
+        json_write_array(writer);
+        if (stack == STACK_OUTSIDE)
+                json_write_text(writer, "[before or after the recording]");
+        else if (stack == STACK_UNSAMPLED)
+                json_write_text(writer, "[too short to be sampled]");
+        else if (stack == STACK_NONE)
+                json_write_text(writer, "[too many stacks]");
+        find_frames(stacks, stack, &begin, &end);
+        for (size_t at = begin; at < end; at++)
+                write_frame(stacks, &table->frames[table->numbers[at]], writer);
+        json_write_end(writer);
+}
+
+static void write_positions(const Stacks *stacks, uint32_t stack, JsonWriter *writer) {
+        const StackTable *table = &stacks->recording.table;
+        size_t begin, end;
+
+        json_write_key(writer, "positions");
+        json_write_array(writer);
+        find_frames(stacks, stack, &begin, &end);
+        for (size_t at = begin; at < end; at++)
+                write_position(stacks, &table->frames[table->numbers[at]], writer);
+        json_write_end(writer);
+}
+
+/* Members of an open object. */
+static void write_waker(const Stacks *stacks, const StackWaker *waker, JsonWriter *writer) {
+        if (waker->kind < STACK_WAKER_FIRST) {
+                json_write_member_text(writer, "kind", wakers[waker->kind]);
+                return;
+        }
+        json_write_member_text(writer, "kind", "thread");
+        json_write_member_name(writer, "process",
+                               span_of(stack_view_label(&stacks->view, waker->process)));
+        json_write_member_name(writer, "thread",
+                               span_of(stack_view_label(&stacks->view, waker->comm)));
+}
+
+/* Where a waker was while it had a lock. */
+static void write_held(Stacks *stacks, uint32_t held, uint32_t stack, JsonWriter *writer) {
+        if (held == 0)
+                return;
+        json_write_key(writer, "held");
+        json_write_object(writer);
+        json_write_member_text(writer, "place", places[held - 1]);
+        write_frames(stacks, stack, "frames", writer);
+        json_write_end(writer);
+}
+
 static void write_stack(const void *userdata, size_t index, JsonWriter *writer) {
         Stacks *stacks = (Stacks *) (uintptr_t) userdata;
-        const StackTable *table = &stacks->recording.table;
         const StackRow *row = &stacks->view.rows[index];
-        size_t begin = 0, end = 0;
 
         json_write_object(writer);
         json_write_member_name(writer, "process",
@@ -162,26 +230,29 @@ static void write_stack(const void *userdata, size_t index, JsonWriter *writer) 
         json_write_member_u64(writer, "standardErrorNs",
                               (uint64_t) llround(sqrt(row->variance_ns2)));
         json_write_member_bool(writer, "exact", row->is_exact);
-        json_write_key(writer, "frames");
-        json_write_array(writer);
-        if (row->stack == STACK_OUTSIDE)
-                json_write_text(writer, "[before or after the recording]");
-        else if (row->stack == STACK_UNSAMPLED)
-                json_write_text(writer, "[too short to be sampled]");
-        else if (row->stack == STACK_NONE)
-                json_write_text(writer, "[too many stacks]");
-        else {
-                begin = row->stack > 0 ? table->stacks[row->stack - 1] : 0;
-                end = table->stacks[row->stack];
+        write_frames(stacks, row->stack, "frames", writer);
+        if (stacks->tells_files)
+                write_positions(stacks, row->stack, writer);
+        if (row->waker.kind != STACK_WAKER_NONE) {
+                json_write_key(writer, "waker");
+                json_write_object(writer);
+                if (row->stack == STACK_OUTSIDE || row->stack == STACK_UNSAMPLED)
+                        json_write_member_text(writer, "kind",
+                                               row->stack == STACK_OUTSIDE ? "outside"
+                                                                           : "unsampled");
+                else
+                        write_waker(stacks, &row->waker, writer);
+                write_held(stacks, row->held, row->held_stack, writer);
+                json_write_end(writer);
         }
-        for (size_t at = begin; at < end; at++)
-                write_frame(stacks, &table->frames[table->numbers[at]], writer);
-        json_write_end(writer);
-        if (stacks->tells_files) {
-                json_write_key(writer, "positions");
-                json_write_array(writer);
-                for (size_t at = begin; at < end; at++)
-                        write_position(stacks, &table->frames[table->numbers[at]], writer);
+        if (row->waker.kind >= STACK_WAKER_INTERRUPT)
+                write_frames(stacks, row->waker_stack, "wakerFrames", writer);
+        if (row->woken_by.kind != STACK_WAKER_NONE) {
+                json_write_key(writer, "wokenBy");
+                json_write_object(writer);
+                write_waker(stacks, &row->woken_by, writer);
+                json_write_member_u64(writer, "ns", row->woken_ns);
+                write_held(stacks, row->woken_held, row->woken_held_stack, writer);
                 json_write_end(writer);
         }
         json_write_end(writer);
@@ -214,7 +285,8 @@ static int answer(Work *work, Stacks *stacks) {
         json_write_key(writer, "places");
         json_write_object(writer);
         for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
-                json_write_member_u64(writer, places[place], stacks->view.place_ns[place]);
+                if (!work->order->analysis.wakers || stack_view_has_waker(place))
+                        json_write_member_u64(writer, places[place], stacks->view.place_ns[place]);
         json_write_end(writer);
         stacks->tells_files = work->order->analysis.files;
         if (stacks->tells_files)

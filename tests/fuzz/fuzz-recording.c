@@ -95,6 +95,7 @@ static void check_bounds(const RecordingDocument *document) {
 static void check_view(FuzzInput *input, RecordingDocument *document) {
         uint32_t user_hz = fuzz_take_u16(input);
         uint64_t places[_RECORD_PLACE_MAX] = {};
+        bool by_waker = fuzz_take_u8(input) & 1;
         StackView view = {};
 
         for (size_t i = 0; i < document->table.n_threads && input->n > 0; i++) {
@@ -116,7 +117,8 @@ static void check_view(FuzzInput *input, RecordingDocument *document) {
                                     "a thread is taken");
                 }
         }
-        fuzz_expect(stack_view_divide(&view, document, user_hz) == 0, "times are divided");
+        fuzz_expect(stack_view_divide(&view, document, user_hz, by_waker) == 0,
+                    "times are divided");
         for (size_t i = 0; i < view.n_rows; i++) {
                 const StackRow *row = &view.rows[i];
 
@@ -126,6 +128,15 @@ static void check_view(FuzzInput *input, RecordingDocument *document) {
                 fuzz_expect(row->process < view.labels.n && row->comm < view.labels.n,
                             "the names of a row are there");
                 fuzz_expect(row->variance_ns2 >= 0, "a variance is not negative");
+                fuzz_expect(row->waker.process < view.labels.n &&
+                                    row->woken_by.comm < view.labels.n &&
+                                    row->woken_by.kind <= STACK_WAKER_FIRST,
+                            "the names of a waker are there");
+                fuzz_expect(row->waker.kind < STACK_WAKER_INTERRUPT ||
+                                    row->waker_stack == STACK_NONE ||
+                                    row->waker_stack < document->table.n_stacks,
+                            "the stack of a waker is there");
+                fuzz_expect(row->woken_ns <= row->ns, "a waker has a part of the row");
                 places[row->place] += row->ns;
         }
         fuzz_expect(memcmp(places, view.place_ns, sizeof(places)) == 0, "rows add up to places");

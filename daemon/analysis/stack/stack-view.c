@@ -127,6 +127,7 @@ int stack_view_add_end(StackView *view, const ThreadSample *sample) {
 /* rows */
 
 #define ROW_KEY_BYTES offsetof(StackRow, ns)
+_Static_assert(ROW_KEY_BYTES == 10 * sizeof(uint32_t), "a key has no holes");
 
 static Span key_of_row(const void *owner, size_t element) {
         const StackView *view = owner;
@@ -209,13 +210,57 @@ static uint64_t share(uint64_t total, uint64_t part, uint64_t whole) {
         return (uint64_t) ((unsigned __int128) total * part / whole);
 }
 
+/* What rows are made of. */
+typedef struct Division {
+        StackView *view;
+        const RecordingDocument *recording;
+        uint32_t user_hz;
+        bool by_waker;
+        Names names;
+} Division;
+
+static Span thread_name(const char text[static 16]) {
+        return (Span){ text, strnlen(text, 16) };
+}
+
+/* The labels of a thread of the recording. *ret_times: NULL if no snapshot has it. */
+static int label_thread(Division *division, uint32_t number, uint32_t *ret_process,
+                        uint32_t *ret_comm, StackTimes **ret_times) {
+        StackView *view = division->view;
+        const StackThread *thread = &division->recording->table.threads[number];
+        StackTimes *times =
+                find_thread(view, thread->tid,
+                            share(thread->start_boottime_ns, division->user_hz, NSEC_PER_SEC));
+        int r = intern(&division->names,
+                       times ? span_of(view->names.bytes + times->process)
+                             : thread_name(thread->process),
+                       ret_process);
+
+        *ret_times = times;
+        return r < 0 ? r
+                     : intern(&division->names,
+                              times ? span_of(view->names.bytes + times->comm)
+                                    : thread_name(thread->comm),
+                              ret_comm);
+}
+
+static int label_waker(Division *division, uint32_t waker, StackWaker *ret) {
+        StackTimes *times;
+
+        *ret = (StackWaker){ .kind = MIN_OF(waker, (uint32_t) STACK_WAKER_FIRST) };
+        return waker < STACK_WAKER_FIRST ? 0
+                                         : label_thread(division, waker - STACK_WAKER_FIRST,
+                                                        &ret->process, &ret->comm, &times);
+}
+
 /*
  * Divides the time of one thread in one place among @samples, which are all of it. @is_known:
  * @exact_ns is that time. @all_taken: every interval is a sample. What rounding leaves goes to the
  * last one: the sum is exact.
  */
-static int divide(StackView *view, StackRow row, const StackSample *samples, size_t n,
+static int divide(Division *division, StackRow row, const StackSample *samples, size_t n,
                   bool is_known, bool all_taken, uint64_t exact_ns, uint64_t *outside_ns) {
+        StackView *view = division->view;
         uint64_t long_ns = 0, short_ns = 0, rest_ns, left_ns, long_left_ns, seen = 0;
         double variance = 0;
         int r = 0;
@@ -262,10 +307,20 @@ static int divide(StackView *view, StackRow row, const StackSample *samples, siz
                                                     fraction * fraction * (variance - own))
                                          : own;
                 }
-                r = add_row(view, &row);
+                if (division->by_waker) {
+                        row.waker_stack = samples[i].key.waker_stack;
+                        row.held = samples[i].key.held;
+                        row.held_stack = samples[i].key.held_stack;
+                        r = label_waker(division, samples[i].key.waker, &row.waker);
+                }
+                if (r == 0)
+                        r = add_row(view, &row);
         }
         if (r < 0 || short_ns > 0)
                 return r;
+        row.waker =
+                (StackWaker){ .kind = division->by_waker ? STACK_WAKER_UNKNOWN : STACK_WAKER_NONE };
+        row.waker_stack = row.held = row.held_stack = 0;
         row.n_samples = row.max_ns = 0;
         row.variance_ns2 = 0;
         row.is_exact = true;
@@ -286,7 +341,120 @@ static int compare_samples(const void *a, const void *b) {
                 return x->thread < y->thread ? -1 : 1;
         if (x->place != y->place)
                 return x->place < y->place ? -1 : 1;
-        return (x->stack > y->stack) - (x->stack < y->stack);
+        if (x->stack != y->stack)
+                return x->stack < y->stack ? -1 : 1;
+        if (x->waker != y->waker)
+                return x->waker < y->waker ? -1 : 1;
+        if (x->waker_stack != y->waker_stack)
+                return x->waker_stack < y->waker_stack ? -1 : 1;
+        if (x->held != y->held)
+                return x->held < y->held ? -1 : 1;
+        return (x->held_stack > y->held_stack) - (x->held_stack < y->held_stack);
+}
+
+/* Samples of one thread in one place, in order: those of one stack become one in @into. */
+static size_t merge_wakers(const StackSample *samples, size_t n, StackSample *into) {
+        size_t n_into = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                StackSample *last = n_into > 0 ? &into[n_into - 1] : NULL;
+
+                if (!last || last->key.stack != samples[i].key.stack) {
+                        into[n_into++] = samples[i];
+                        continue;
+                }
+                last->long_ns += samples[i].long_ns;
+                last->n_long += samples[i].n_long;
+                last->short_ns += samples[i].short_ns;
+                last->n_short += samples[i].n_short;
+                last->short_variance_us2 += samples[i].short_variance_us2;
+                last->max_ns = MAX_OF(last->max_ns, samples[i].max_ns);
+        }
+        return n_into;
+}
+
+/* who ended waits */
+
+typedef struct Ending {
+        size_t row;
+        StackWaker waker;
+        uint32_t held, held_stack;
+        uint64_t ns;
+} Ending;
+
+static int compare_endings(const void *a, const void *b) {
+        const Ending *x = a, *y = b;
+
+        if (x->row != y->row)
+                return x->row < y->row ? -1 : 1;
+        return memcmp(&x->waker, &y->waker, offsetof(Ending, ns) - offsetof(Ending, waker));
+}
+
+static bool is_same_waker(const Ending *x, const Ending *y) {
+        return x->row == y->row && memcmp(&x->waker, &y->waker, sizeof(x->waker)) == 0;
+}
+
+/* Tells each row who ended most of its time. */
+static int find_endings(Division *division) {
+        const StackTable *table = &division->recording->table;
+        StackView *view = division->view;
+        _cleanup_(freep) Ending *all = malloc((table->n_samples + 1) * sizeof(*all));
+        uint64_t whole_ns = 0, ns = 0, held_ns = 0, most_held_ns = 0;
+        const Ending *most_held = NULL;
+        size_t n = 0;
+        int r = 0;
+
+        if (!all)
+                return -ENOMEM;
+        for (size_t i = 0; i < table->n_samples && r == 0; i++) {
+                const StackSample *sample = &table->samples[i];
+                StackRow key = { .place = sample->key.place, .stack = sample->key.stack };
+                StackTimes *times;
+
+                if (sample->key.waker == STACK_WAKER_NONE)
+                        continue;
+                r = label_thread(division, sample->key.thread, &key.process, &key.comm, &times);
+                if (r == 0)
+                        r = label_waker(division, sample->key.waker, &all[n].waker);
+                all[n].row = index_find(&view->by_row, (Span){ (const char *) &key, ROW_KEY_BYTES },
+                                        key_of_row, view);
+                all[n].held = sample->key.held;
+                all[n].held_stack = sample->key.held_stack;
+                all[n].ns = sample->long_ns + sample->short_ns;
+                n += all[n].row != INDEX_NONE;
+        }
+        if (n > 1)
+                qsort(all, n, sizeof(*all), compare_endings);
+        for (size_t i = 0; i < n && r == 0; i++) {
+                StackRow *row = &view->rows[all[i].row];
+                bool is_last = i + 1 == n || all[i + 1].row != all[i].row;
+
+                ns += all[i].ns;
+                held_ns += all[i].ns;
+                whole_ns += all[i].ns;
+                if (!is_last && compare_endings(&all[i], &all[i + 1]) == 0)
+                        continue;
+                if (all[i].held != 0 && held_ns > most_held_ns) {
+                        most_held_ns = held_ns;
+                        most_held = &all[i];
+                }
+                held_ns = 0;
+                if (!is_last && is_same_waker(&all[i], &all[i + 1]))
+                        continue;
+                if (ns > row->woken_ns) {
+                        row->woken_ns = ns;
+                        row->woken_by = all[i].waker;
+                        row->woken_held = most_held ? most_held->held : 0;
+                        row->woken_held_stack = most_held ? most_held->held_stack : 0;
+                }
+                ns = most_held_ns = 0;
+                most_held = NULL;
+                if (!is_last)
+                        continue;
+                row->woken_ns = whole_ns > 0 ? share(row->ns, row->woken_ns, whole_ns) : 0;
+                whole_ns = 0;
+        }
+        return r;
 }
 
 static int compare_rows(const void *a, const void *b) {
@@ -295,10 +463,6 @@ static int compare_rows(const void *a, const void *b) {
         if (x->ns != y->ns)
                 return x->ns > y->ns ? -1 : 1;
         return memcmp(x, y, ROW_KEY_BYTES);
-}
-
-static Span thread_name(const char text[static 16]) {
-        return (Span){ text, strnlen(text, 16) };
 }
 
 /* How much longer each thread was observed than it was sampled. */
@@ -316,9 +480,27 @@ static void find_outside(StackView *view, const RecordingFacts *facts) {
         }
 }
 
-int stack_view_divide(StackView *view, const RecordingDocument *recording, uint32_t user_hz) {
-        _cleanup_(names_done) Names names = { .view = view };
-        const RecordingFacts *facts = &recording->facts;
+/* Which threads the filter of the recording takes. One that only woke others is not told to be. */
+static void find_taken(StackView *view, const RecordingDocument *recording, uint32_t user_hz) {
+        const StackTable *table = &recording->table;
+        bool is_filtered = recording->facts.scope.filter.is_on;
+
+        for (size_t i = 0; i < view->n_times; i++)
+                view->times[i].is_taken = !is_filtered;
+        for (size_t i = 0; i < table->n_threads && is_filtered; i++) {
+                const StackThread *thread = &table->threads[i];
+                StackTimes *times = find_thread(
+                        view, thread->tid, share(thread->start_boottime_ns, user_hz, NSEC_PER_SEC));
+
+                if (times && !thread->only_wakes)
+                        times->is_taken = true;
+        }
+}
+
+static int divide_all(Division *division) {
+        StackView *view = division->view;
+        const StackTable *table = &division->recording->table;
+        const RecordingFacts *facts = &division->recording->facts;
         const RecordScope *scope = &facts->scope;
         const uint64_t running = UINT64_C(1) << RECORD_PLACE_running;
         /* Where others are left out, the time of all waits says nothing of those that are not. */
@@ -326,46 +508,37 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
         /* All of these are at least as long as the period ever was. */
         uint64_t all_taken =
                 known != UINT64_MAX && scope->min_ns >= facts->period_ns ? ~running : 0;
-        const StackTable *table = &recording->table;
         StackSample *samples = table->samples;
+        _cleanup_(freep) StackSample *merged = malloc((table->n_samples + 1) * sizeof(*merged));
         int r = 0;
 
-        find_outside(view, facts);
-        for (size_t i = 0; i < view->n_times; i++)
-                view->times[i].is_taken = !scope->filter.is_on;
-        for (size_t i = 0; i < table->n_threads && scope->filter.is_on; i++) {
-                StackTimes *times = find_thread(
-                        view, table->threads[i].tid,
-                        share(table->threads[i].start_boottime_ns, user_hz, NSEC_PER_SEC));
-
-                if (times)
-                        times->is_taken = true;
-        }
+        if (!merged)
+                return -ENOMEM;
         if (table->n_samples > 1)
                 qsort(samples, table->n_samples, sizeof(*samples), compare_samples);
         for (size_t i = 0, n; i < table->n_samples && r == 0; i += n) {
-                const StackThread *thread = &table->threads[samples[i].key.thread];
-                StackTimes *times = find_thread(
-                        view, thread->tid, share(thread->start_boottime_ns, user_hz, NSEC_PER_SEC));
                 uint64_t bit = UINT64_C(1) << samples[i].key.place;
                 StackRow row = { .place = samples[i].key.place };
-                bool is_known = times && times->is_whole && (times->known & known & bit);
+                const StackSample *those = samples + i;
+                StackTimes *times;
+                bool is_known;
+                size_t n_those;
 
                 for (n = 1; i + n < table->n_samples &&
                             samples[i + n].key.thread == samples[i].key.thread &&
                             samples[i + n].key.place == samples[i].key.place;)
                         n++;
-                r = intern(&names,
-                           times ? span_of(view->names.bytes + times->process)
-                                 : thread_name(thread->process),
-                           &row.process);
+                if (division->by_waker && !stack_view_has_waker(row.place))
+                        continue;
+                r = label_thread(division, samples[i].key.thread, &row.process, &row.comm, &times);
+                is_known = times && times->is_whole && (times->known & known & bit);
+                n_those = n;
+                if (!division->by_waker) {
+                        n_those = merge_wakers(samples + i, n, merged);
+                        those = merged;
+                }
                 if (r == 0)
-                        r = intern(&names,
-                                   times ? span_of(view->names.bytes + times->comm)
-                                         : thread_name(thread->comm),
-                                   &row.comm);
-                if (r == 0)
-                        r = divide(view, row, samples + i, n, is_known, all_taken & bit,
+                        r = divide(division, row, those, n_those, is_known, all_taken & bit,
                                    is_known ? times->ns[row.place] : 0,
                                    times ? &times->outside_ns : &(uint64_t){ 0 });
                 if (times)
@@ -378,17 +551,36 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
                         StackRow row = { .place = place };
 
                         if (!times->is_whole || !times->is_taken ||
-                            !(times->known & known & UINT64_C(1) << place))
+                            !(times->known & known & UINT64_C(1) << place) ||
+                            (division->by_waker && !stack_view_has_waker(place)))
                                 continue;
-                        r = intern(&names, span_of(view->names.bytes + times->process),
+                        r = intern(&division->names, span_of(view->names.bytes + times->process),
                                    &row.process);
                         if (r == 0)
-                                r = intern(&names, span_of(view->names.bytes + times->comm),
-                                           &row.comm);
+                                r = intern(&division->names,
+                                           span_of(view->names.bytes + times->comm), &row.comm);
                         if (r == 0)
-                                r = divide(view, row, NULL, 0, true, false, times->ns[place],
+                                r = divide(division, row, NULL, 0, true, false, times->ns[place],
                                            &times->outside_ns);
                 }
+        return r;
+}
+
+int stack_view_divide(StackView *view, const RecordingDocument *recording, uint32_t user_hz,
+                      bool by_waker) {
+        Division division = { .view = view,
+                              .recording = recording,
+                              .user_hz = user_hz,
+                              .by_waker = by_waker,
+                              .names = { .view = view } };
+        int r;
+
+        find_outside(view, &recording->facts);
+        find_taken(view, recording, user_hz);
+        r = divide_all(&division);
+        if (r == 0 && recording->facts.wakers && !by_waker)
+                r = find_endings(&division);
+        names_done(&division.names);
         if (r == 0 && view->n_rows > 1)
                 qsort(view->rows, view->n_rows, sizeof(*view->rows), compare_rows);
         return r;

@@ -14,6 +14,8 @@
  * Of a thread that was not there at the end nothing is exact: its rows are what samples estimate.
  * So it is with intervals of a length, where others are left out. Threads that the filter of the
  * recording does not take have no rows.
+ *
+ * The time of waits can be divided further, by who ended them.
  */
 
 #include <stdbool.h>
@@ -46,13 +48,26 @@ typedef struct StackTimes {
         uint32_t process, comm; /* where in the names; each ends in NUL */
 } StackTimes;
 
+/* Who ended waits: threads of one name in one process name, or something else. */
+typedef struct StackWaker {
+        uint32_t kind;          /* STACK_WAKER_FIRST: a thread; else a word below it */
+        uint32_t process, comm; /* of a thread: where in the labels */
+} StackWaker;
+
 /* Threads of one name in one process name, in one place, with one stack. */
 typedef struct StackRow {
         uint32_t process, comm; /* where in the labels */
         uint32_t place, stack;
+        StackWaker waker; /* where rows are divided by it */
+        uint32_t waker_stack;
+        uint32_t held, held_stack; /* as in StackSampleKey */
         uint64_t ns, n_samples, max_ns;
         double variance_ns2;
         bool is_exact; /* nothing of it is estimated */
+        /* Where they are not, and it was asked for: who ended most of its time, and how much. */
+        StackWaker woken_by;
+        uint64_t woken_ns;
+        uint32_t woken_held, woken_held_stack; /* where that one was for most of it */
 } StackRow;
 
 typedef struct StackView {
@@ -72,9 +87,16 @@ void stack_view_done(StackView *view);
 _must_check_ int stack_view_add_begin(StackView *view, const ThreadSample *sample);
 /* One of that at the end. -ENOMEM. */
 _must_check_ int stack_view_add_end(StackView *view, const ThreadSample *sample);
-/* Makes the rows. @user_hz: of start times in snapshots. -ENOMEM. */
+/*
+ * Makes the rows. @user_hz: of start times in snapshots. @by_waker: of waits alone, and by who
+ * ended them. -ENOMEM.
+ */
 _must_check_ int stack_view_divide(StackView *view, const RecordingDocument *recording,
-                                   uint32_t user_hz);
+                                   uint32_t user_hz, bool by_waker);
+/* Waits have one: that for a CPU begins when another one ends. */
+static inline bool stack_view_has_waker(unsigned place) {
+        return place != RECORD_PLACE_running && place != RECORD_PLACE_run_queue;
+}
 static inline const char *stack_view_label(const StackView *view, uint32_t at) {
         return view->labels.bytes + at;
 }

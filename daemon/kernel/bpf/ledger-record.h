@@ -407,6 +407,7 @@ typedef struct RecordControl {
         __u64 n_stack_bytes;  /* of the stack of user mode that are copied; 0: none */
         __u64 has_frames;     /* frames of the kernel are wanted */
         __u64 has_waits;      /* samples of what threads wait for are, beside those of the clock */
+        __u64 has_wakers;     /* who ends a wait is wanted, too */
         __u64 begun_ns;       /* CLOCK_MONOTONIC: earlier beginnings count from then on */
         __u64 own[2];         /* processes that are left out: each sample would make another one */
         __u64 min_ns, max_ns; /* intervals of other lengths are not taken; 0: there is no bound */
@@ -422,6 +423,8 @@ typedef struct RecordControl {
         __u64 n_without_frames; /* samples whose frames of the kernel could not be read */
         __u64 n_without_stack;  /* samples whose stack of user mode could not be read */
         __u64 n_busy;           /* samples that another one on the same CPU stood in the way of */
+        __u64 n_wakes;          /* wake-ups that were told, or lost */
+        __u64 n_lost_wakes;     /* for which the ring had no room */
 } RecordControl;
 
 /* Memory that programs and captures share. */

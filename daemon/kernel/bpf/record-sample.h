@@ -11,6 +11,9 @@
  * weight; else with probability d/P, and then it weighs P. So the weights of what was taken are an
  * unbiased estimate of the time of all intervals, for every way to group them, and what is long is
  * exact. Running time is sampled by a clock of each CPU, and each sample weighs its period.
+ *
+ * Who ends a wait is told by a record of its own, where that is wanted: it comes first, has no
+ * parts, and has the number by which the sample of the wait refers to it.
  */
 
 #include "kernel/bpf/task-record.h"
@@ -21,6 +24,14 @@
 #define RECORD_STACK_PAGE 4096u
 #define RECORD_RING_BYTES (8u << 20)
 
+/* In place of the number of a wake-up. */
+enum {
+        RECORD_WAKE_NONE,    /* nobody wants to know, or it is no wait */
+        RECORD_WAKE_UNKNOWN, /* it was not seen */
+        RECORD_WAKE_LATER,   /* the wait goes on */
+        RECORD_WAKE_FIRST,
+};
+
 typedef struct RecordPart {
         __u64 ns;        /* how long */
         __u64 weight_ns; /* 0: it was not taken */
@@ -30,10 +41,14 @@ typedef struct RecordPart {
 typedef struct RecordSample {
         __u32 tid, tgid;
         __u32 n_frames, n_stack_bytes;
-        __u8 place; /* RecordPlace of the wait; _RECORD_PLACE_MAX: there is none */
+        __u32 owner; /* who answers for the process (owner.bpf.h), of a wait that goes on */
+        __u8 place;  /* RecordPlace of the wait; _RECORD_PLACE_MAX: there is none */
         __u8 is_kernel_thread;
         __u8 has_registers; /* those of user mode */
         __u8 is_late;       /* the thread went on unseen: its stack of user mode is not known */
+        __u8 is_waker;      /* no sample: who woke another thread, or was interrupted by what did */
+        __u8 hides_frames;  /* of a waker: they are there to find interrupts by, and not wanted */
+        __u8 unused[6];
         __u64 start_boottime_ns;
         __u64 image;       /* of its process: another one once that has executed a program */
         __u64 start_stack; /* an address of it; 0: the process has no memory any more */
@@ -41,9 +56,8 @@ typedef struct RecordSample {
         /* Of a wait that goes on alone, for who reads its memory. */
         __u64 sp;
         __u64 n_switches; /* with another number it has woken since */
-        __u32 owner;      /* who answers for the process (owner.bpf.h) */
-        __u32 unused;
         RecordPart wait, queue, running;
+        __u64 wake; /* which wake-up ended the wait, or, of a waker, its own number */
         char comm[TASK_COMM_BYTES], process[TASK_COMM_BYTES]; /* of its first thread */
         /* x86_64: r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss */
         /* aarch64: x0 ... x30, sp, pc, pstate */

@@ -29,6 +29,7 @@
         O(SEED,          "seed")           /* link: an iterator that begins waits of an epoch */   \
         O(SAMPLES,       "samples")        /* map: the ring of a recording */                      \
         O(GO_ON,         "goon")           /* program: threads that have got a CPU */              \
+        O(WAKING,        "waking")         /* program: who wakes threads */                        \
         O(CLOCK,         "clock")          /* program: what runs on a CPU */                       \
         O(FORK,          "fork")           /* program: processes and threads that begin */         \
         O(REST,          "rest")           /* link: an iterator of waits that go on */             \

@@ -158,6 +158,7 @@ static void choose_ext_state(struct task_bpf *skeleton, const struct btf *types)
 /* How much of a recording the kernel is asked to take: each is tried where the next is refused. */
 typedef enum Recording {
         RECORDING_NONE,
+        RECORDING_BARE,     /* who wakes threads is not seen, either */
         RECORDING_UNHOOKED, /* threads go on unseen */
         RECORDING_HOOKED,
 } Recording;
@@ -176,6 +177,8 @@ static void choose_recording(struct task_bpf *skeleton, const struct btf *types,
                 skeleton->progs.record_symbols,
                 recording > RECORDING_NONE &&
                         btf__find_by_name_kind(types, "bpf_iter__ksym", BTF_KIND_STRUCT) >= 0);
+        (void) bpf_program__set_autoload(skeleton->progs.record_waking,
+                                         recording >= RECORDING_UNHOOKED);
         (void) bpf_program__set_autoload(skeleton->progs.record_clock, recording > RECORDING_NONE);
         (void) bpf_program__set_autoload(skeleton->progs.record_fork, recording > RECORDING_NONE);
         (void) bpf_program__set_autoload(skeleton->progs.record_rest, recording > RECORDING_NONE);
@@ -343,6 +346,7 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_GO_ON, bpf_program__autoload(skeleton->progs.record_return)
                                              ? bpf_program__fd(skeleton->progs.record_return)
                                              : program_fd(skeleton->progs.record_go_on) },
+                { TASK_OBJECT_WAKING, program_fd(skeleton->progs.record_waking) },
                 { TASK_OBJECT_CLOCK, program_fd(skeleton->progs.record_clock) },
                 { TASK_OBJECT_FORK, program_fd(skeleton->progs.record_fork) },
                 { TASK_OBJECT_REST, link_fd(skeleton->links.record_rest) },
@@ -416,10 +420,13 @@ static int load_most(const TaskProgramOptions *options, TaskObjects *objects, ch
                         r = refuse(r, reason);
                         if (r > 0)
                                 memcpy(ret_reason, reason, sizeof(reason));
-                } else if (recording == RECORDING_UNHOOKED)
+                } else if (recording > RECORDING_NONE)
                         (void) snprintf(ret_reason, TASK_PROGRAM_REASON_BYTES,
-                                        "this kernel does not take the program that sees threads "
-                                        "go on (%s)",
+                                        "this kernel does not take the program%s that see%s "
+                                        "threads go on%s (%s)",
+                                        recording == RECORDING_BARE ? "s" : "",
+                                        recording == RECORDING_BARE ? "" : "s",
+                                        recording == RECORDING_BARE ? " and who wakes them" : "",
                                         strerror(-first));
         }
         return r;

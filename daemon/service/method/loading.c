@@ -318,8 +318,10 @@ int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {
 int loading_add_sampling(Request *request, RecordOrder *record) {
         static const TaskObject objects[] = { TASK_OBJECT_SAMPLES, TASK_OBJECT_CONTROL,
                                               TASK_OBJECT_GO_ON,   TASK_OBJECT_FORK,
-                                              TASK_OBJECT_REST,    TASK_OBJECT_SYMBOLS };
+                                              TASK_OBJECT_REST,    TASK_OBJECT_SYMBOLS,
+                                              TASK_OBJECT_WAKING };
         const Manager *manager = request->manager;
+        const char *what = NULL;
         char text[MANAGER_REFUSAL_BYTES + 64];
         int r = 0;
 
@@ -332,10 +334,15 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
         for (size_t i = 0; i < manager->n_clocks && r == 0; i++)
                 r = request_add_copy(request, manager->clocks[i],
                                      &record->clocks[record->n_clocks++]);
-        if (r != 0 ||
-            (record->tasks[TASK_OBJECT_SAMPLES] != 0 && record->tasks[TASK_OBJECT_CONTROL] != 0))
+        if (r != 0)
                 return r;
-        (void) snprintf(text, sizeof(text), "nothing can be recorded: %s",
+        if (record->tasks[TASK_OBJECT_SAMPLES] == 0 || record->tasks[TASK_OBJECT_CONTROL] == 0)
+                what = "nothing";
+        else if (record->wakers && record->tasks[TASK_OBJECT_WAKING] == 0)
+                what = "no wakers";
+        if (!what)
+                return 0;
+        (void) snprintf(text, sizeof(text), "%s can be recorded: %s", what,
                         manager->bpf_refusal[0] ? manager->bpf_refusal : manager->programs_refusal);
         return request_refuse(request, WIRE_ERROR_JOB_FAILED, text);
 }

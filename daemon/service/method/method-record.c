@@ -40,6 +40,7 @@ typedef struct RecordFields {
         OptionalU64 for_ns, period_ns, stack_bytes, min_ns, max_ns;
         json_object *filter; /* NULL: of all threads */
         OptionalBool kernel_stacks, on_cpu, off_cpu;
+        bool wakers;
 } RecordFields;
 
 typedef struct FilterFields {
@@ -268,6 +269,7 @@ static int prepare_record(Request *request) {
         record->waiting = !fields->off_cpu.is_set || fields->off_cpu.value;
         record->running = !fields->on_cpu.is_set || fields->on_cpu.value;
         record->frames = !fields->kernel_stacks.is_set || fields->kernel_stacks.value;
+        record->wakers = fields->wakers;
         record->stack_bytes = fields->stack_bytes.is_set ? (uint32_t) fields->stack_bytes.value
                                                          : DEFAULT_STACK_BYTES;
         record->period_ns = fields->period_ns.is_set ? fields->period_ns.value : DEFAULT_PERIOD_NS;
@@ -438,6 +440,7 @@ int method_record(Request *request) {
                 { "maxNs", PARAMETER_OPTIONAL_U64, false, offsetof(RecordFields, max_ns) },
                 { "filter", PARAMETER_OBJECT, false, offsetof(RecordFields, filter) },
                 { "anonymous", PARAMETER_BOOL, false, offsetof(RecordFields, anonymous) },
+                { "wakers", PARAMETER_BOOL, false, offsetof(RecordFields, wakers) },
         };
         Manager *manager = request->manager;
         const ManagerSettings *settings = &manager->settings;
@@ -478,6 +481,9 @@ int method_record(Request *request) {
             !fields->off_cpu.value)
                 return request_refuse_parameter(request, "offCpu",
                                                 "Then nothing would be recorded.");
+        if (fields->wakers && fields->off_cpu.is_set && !fields->off_cpu.value)
+                return request_refuse_parameter(request, "wakers",
+                                                "They are of waits, which are not recorded then.");
         if (settings->reasons_ns == 0 && (!fields->off_cpu.is_set || fields->off_cpu.value))
                 return request_refuse(request, WIRE_ERROR_JOB_FAILED,
                                       "waits cannot be recorded where they are not counted by "

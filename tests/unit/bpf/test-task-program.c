@@ -581,7 +581,8 @@ START_TEST(the_verifier_is_soon_done) {
 END_TEST
 
 START_TEST(the_programs_of_a_recording_are_loaded) {
-        static const TaskObject both[] = { TASK_OBJECT_GO_ON, TASK_OBJECT_CLOCK };
+        static const TaskObject own[] = { TASK_OBJECT_GO_ON, TASK_OBJECT_CLOCK,
+                                          TASK_OBJECT_WAKING };
         const TaskProgramOptions options = { .ledger = true, .waits = true };
         char reason[TASK_PROGRAM_REASON_BYTES] = "";
         TaskObjects all;
@@ -592,12 +593,13 @@ START_TEST(the_programs_of_a_recording_are_loaded) {
         ck_assert_int_ge(all.fds[TASK_OBJECT_SAMPLES], 0);
         ck_assert_int_ge(all.fds[TASK_OBJECT_CLOCK], 0);
         ck_assert_int_ge(all.fds[TASK_OBJECT_REST], 0);
-        for (size_t i = 0; i < ELEMENTSOF(both); i++) {
+        ck_assert_int_ge(all.fds[TASK_OBJECT_WAKING], 0);
+        for (size_t i = 0; i < ELEMENTSOF(own); i++) {
                 struct bpf_prog_info program = {};
 
-                if (all.fds[both[i]] < 0)
+                if (all.fds[own[i]] < 0)
                         continue;
-                ck_assert_int_eq(ask(all.fds[both[i]], &program, sizeof(program)), 0);
+                ck_assert_int_eq(ask(all.fds[own[i]], &program, sizeof(program)), 0);
                 ck_assert_uint_le(program.verified_insns, MOST_VERIFIED);
         }
         task_objects_done(&all);
@@ -637,7 +639,7 @@ START_TEST(empty_maps_take_little_memory) {
                 struct bpf_prog_info program = { .nr_map_ids = MAX_MAPS,
                                                  .map_ids = (uintptr_t) ids };
 
-                if (i == TASK_OBJECT_GO_ON || i == TASK_OBJECT_CLOCK) {
+                if (i == TASK_OBJECT_GO_ON || i == TASK_OBJECT_CLOCK || i == TASK_OBJECT_WAKING) {
                         if (ask(all.fds[i], &program, sizeof(program)) < 0)
                                 continue;
                 } else if (find_program(all.fds[i], &program) < 0)

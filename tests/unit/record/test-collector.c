@@ -243,6 +243,249 @@ START_TEST(the_kernel_has_names) {
 }
 END_TEST
 
+/* Functions of the kernel, each in 256 bytes of its own; the program has those of its file. */
+static const char *const kernel_names[] = {
+        "try_to_wake_up",
+        "bpf_prog_1234_record_waking",
+        "bpf_trace_run1",
+        "hrtimer_wakeup",
+        "asm_sysvec_apic_timer_interrupt",
+        "entry_SYSCALL_64_after_hwframe",
+        "futex_wake",
+        "handle_softirqs",
+        "__local_bh_enable_ip",
+        "process_backlog",
+        "virtnet_poll",
+        "irqentry_exit_to_user_mode",
+        "do_exit",
+        "ret_from_fork_asm",
+        "run_ksoftirqd",
+        "worker_thread",
+        "vfs_read",
+};
+#define KERNEL_BASE UINT64_C(0xffffffff81000000)
+
+static void take_kernel(void) {
+        char lines[2048] = "";
+        size_t n = 0;
+
+        for (size_t i = 0; i < ELEMENTSOF(kernel_names); i++)
+                n += (size_t) snprintf(lines + n, sizeof(lines) - n, "%llx t %s\n",
+                                       (unsigned long long) (KERNEL_BASE + i * 256),
+                                       kernel_names[i]);
+        ck_assert_int_eq(take(RECORD_MESSAGE_KERNEL, NULL, 0, NULL, 0, memory_with(lines, n)), 0);
+}
+
+static void set_frames(RecordSample *sample, const char *const *names) {
+        for (sample->n_frames = 0; names[sample->n_frames]; sample->n_frames++) {
+                size_t at = 0;
+
+                while (strcmp(kernel_names[at], names[sample->n_frames]) != 0)
+                        at++;
+                sample->frames[sample->n_frames] = KERNEL_BASE + at * 256 + 16;
+        }
+}
+
+#define OURS "bpf_prog_1234_record_waking", "bpf_trace_run1"
+#define INTERRUPT "asm_sysvec_apic_timer_interrupt"
+#define CALL "entry_SYSCALL_64_after_hwframe"
+
+static const struct {
+        const char *frames[12]; /* innermost first */
+        const char *stack;      /* that is kept, the outermost first; NULL: nothing is known */
+        bool is_interrupt, is_idle, is_of_kernel;
+} wakers[] = {
+        { .frames = { OURS, "try_to_wake_up", "futex_wake", CALL },
+          .stack = "start work work " CALL " futex_wake try_to_wake_up " },
+        /* Of who was interrupted there is nothing. */
+        { .frames = { OURS, "try_to_wake_up", "hrtimer_wakeup", INTERRUPT, "vfs_read", CALL },
+          .stack = INTERRUPT " hrtimer_wakeup try_to_wake_up ",
+          .is_interrupt = true },
+        { .frames = { OURS, "try_to_wake_up", "hrtimer_wakeup", "handle_softirqs", INTERRUPT },
+          .stack = INTERRUPT " handle_softirqs hrtimer_wakeup try_to_wake_up ",
+          .is_interrupt = true },
+        /* On its way back from one, a thread does what is its own. */
+        { .frames = { "try_to_wake_up", "do_exit", "irqentry_exit_to_user_mode", INTERRUPT },
+          .stack = "start work work " INTERRUPT
+                   " irqentry_exit_to_user_mode do_exit try_to_wake_up " },
+        /* What it has sent to its own host, and what has come from others meanwhile. */
+        { .frames = { "try_to_wake_up", "process_backlog", "handle_softirqs",
+                      "__local_bh_enable_ip", CALL },
+          .stack = "start work work " CALL " __local_bh_enable_ip handle_softirqs process_backlog "
+                   "try_to_wake_up " },
+        { .frames = { "try_to_wake_up", "virtnet_poll", "handle_softirqs", "__local_bh_enable_ip",
+                      CALL },
+          .stack = "handle_softirqs virtnet_poll try_to_wake_up ",
+          .is_interrupt = true },
+        { .frames = { "try_to_wake_up", "process_backlog", "handle_softirqs", "run_ksoftirqd",
+                      "ret_from_fork_asm" },
+          .stack = "run_ksoftirqd handle_softirqs process_backlog try_to_wake_up ",
+          .is_interrupt = true,
+          .is_of_kernel = true },
+        { .frames = { "try_to_wake_up", "worker_thread", "ret_from_fork_asm" },
+          .stack = "ret_from_fork_asm worker_thread try_to_wake_up ",
+          .is_of_kernel = true },
+        /* An idle CPU does nothing itself. */
+        { .frames = { "try_to_wake_up" },
+          .stack = "try_to_wake_up ",
+          .is_interrupt = true,
+          .is_idle = true },
+        { .stack = NULL },
+};
+
+START_TEST(wakers_are_threads_or_interrupts) {
+        const StackTable *table = collector_table(collector);
+        RecordSample waker = sample_of(sizeof(stack)), sample = sample_of(0);
+        const StackSampleKey *key;
+
+        take_program();
+        take_kernel();
+        waker.is_waker = true;
+        waker.wake = 70000;
+        waker.wait.weight_ns = 0;
+        waker.is_kernel_thread = wakers[_i].is_of_kernel;
+        waker.tid = wakers[_i].is_idle ? 0 : TGID + 5;
+        memcpy(waker.comm, "waker", 6);
+        set_frames(&waker, wakers[_i].frames);
+        ck_assert_int_eq(take_sample(&waker, sizeof(stack)), 0);
+        ck_assert_uint_eq(table->n_samples, 0);
+        sample.wake = waker.wake;
+        sample.queue = (RecordPart){ 1, 10 };
+        ck_assert_int_eq(take_sample(&sample, 0), 0);
+        ck_assert_uint_eq(table->n_samples, 2);
+        /* Only the wait has one. */
+        ck_assert_uint_eq(table->samples[1].key.waker, STACK_WAKER_NONE);
+        key = &table->samples[0].key;
+        if (!wakers[_i].stack) {
+                ck_assert_uint_eq(key->waker, STACK_WAKER_UNKNOWN);
+                return;
+        }
+        ck_assert_str_eq(frames_of(key->waker_stack), wakers[_i].stack);
+        if (wakers[_i].is_interrupt) {
+                ck_assert_uint_eq(key->waker, STACK_WAKER_INTERRUPT);
+                ck_assert_uint_eq(table->n_threads, 1); /* not who was interrupted */
+                return;
+        }
+        ck_assert_uint_ge(key->waker, STACK_WAKER_FIRST);
+        ck_assert_str_eq(table->threads[key->waker - STACK_WAKER_FIRST].comm, "waker");
+        ck_assert_str_eq(table->threads[key->waker - STACK_WAKER_FIRST].process, "program");
+        ck_assert(table->threads[key->waker - STACK_WAKER_FIRST].only_wakes);
+        ck_assert(!table->threads[key->thread].only_wakes);
+        /* Where stacks of the kernel are not wanted, they tell of interrupts all the same. */
+        waker.hides_frames = true;
+        ck_assert_int_eq(take_sample(&waker, sizeof(stack)), 0);
+        sample.queue = (RecordPart){};
+        sample.wait = (RecordPart){ 9, 9 };
+        ck_assert_int_eq(take_sample(&sample, 0), 0);
+        key = &table->samples[table->n_samples - 1].key;
+        ck_assert_str_eq(frames_of(key->waker_stack),
+                         wakers[_i].is_of_kernel ? "" : "start work work ");
+}
+END_TEST
+
+/* A thread waits for 100 ms for a lock that TGID + 5 gives back then; 0: that is not seen. */
+static const struct {
+        RecordSample deed; /* of that one, meanwhile; of 8 times of the clock if it runs */
+        unsigned held;     /* a place plus 1 */
+} holders[] = {
+        { { .seen_ns = 1090, .place = RECORD_PLACE_sleep, .wait = { 80, 80 } },
+          RECORD_PLACE_sleep + 1 },
+        /* Half of it is the least. */
+        { { .seen_ns = 1090, .place = RECORD_PLACE_sleep, .wait = { 49, 49 } }, 0 },
+        /* What it did before does not count, and what ends later is not seen. */
+        { { .seen_ns = 1030, .place = RECORD_PLACE_sleep, .wait = { 500, 500 } }, 0 },
+        { { .seen_ns = 1101, .place = RECORD_PLACE_sleep, .wait = { 80, 80 } }, 0 },
+        /* It had a CPU late. */
+        { { .seen_ns = 1090, .place = _RECORD_PLACE_MAX, .queue = { 70, 70 } },
+          RECORD_PLACE_run_queue + 1 },
+        { { .seen_ns = 1095, .place = RECORD_PLACE_sleep, .wait = { 20, 20 }, .queue = { 60, 60 } },
+          RECORD_PLACE_run_queue + 1 },
+        /* It waited for a lock itself, so that it had none. */
+        { { .seen_ns = 1090, .place = RECORD_PLACE_lock, .wait = { 80, 80 } }, 0 },
+        { { .seen_ns = 1010, .place = _RECORD_PLACE_MAX, .running = { 0, 10 } },
+          RECORD_PLACE_running + 1 },
+};
+
+START_TEST(holders_of_locks) {
+        const StackTable *table = collector_table(collector);
+        RecordSample waker = sample_of(sizeof(stack)), deed = sample_of(0);
+        RecordSample sample = sample_of(0);
+        const StackSampleKey *key;
+
+        take_program();
+        take_kernel();
+        waker.is_waker = true;
+        waker.wake = sample.wake = 9;
+        waker.tid = deed.tid = TGID + 5;
+        waker.seen_ns = 1100;
+        set_frames(&waker, (const char *const[]){ "futex_wake", CALL, NULL });
+        deed.place = holders[_i].deed.place;
+        deed.seen_ns = holders[_i].deed.seen_ns;
+        deed.wait = holders[_i].deed.wait;
+        deed.queue = holders[_i].deed.queue;
+        deed.running = holders[_i].deed.running;
+        for (unsigned i = 0; i < (deed.running.weight_ns > 0 ? 8 : 1); i++) {
+                ck_assert_int_eq(take_sample(&deed, 0), 0);
+                deed.seen_ns += 10;
+        }
+        ck_assert_int_eq(take_sample(&waker, sizeof(stack)), 0);
+        sample.wait = (RecordPart){ 100, 100 };
+        sample.seen_ns = 1150;
+        ck_assert_int_eq(take_sample(&sample, 0), 0);
+        key = &table->samples[table->n_samples - 1].key;
+        ck_assert_uint_ge(key->waker, STACK_WAKER_FIRST);
+        ck_assert_uint_eq(key->held, holders[_i].held);
+        if (key->held > 0)
+                ck_assert_str_eq(frames_of(key->held_stack), "[stack cut] work ");
+        /* Only locks have holders. */
+        sample.place = RECORD_PLACE_pipe;
+        ck_assert_int_eq(take_sample(&sample, 0), 0);
+        ck_assert_uint_eq(table->samples[table->n_samples - 1].key.held, 0);
+}
+END_TEST
+
+START_TEST(wakers_that_are_not_there) {
+        static const struct {
+                uint64_t wake;
+                uint32_t waker;
+        } rows[] = {
+                { RECORD_WAKE_NONE, STACK_WAKER_NONE },
+                { RECORD_WAKE_UNKNOWN, STACK_WAKER_UNKNOWN },
+                { RECORD_WAKE_LATER, STACK_WAKER_LATER },
+                { RECORD_WAKE_FIRST, STACK_WAKER_UNKNOWN }, /* it was lost */
+                { UINT64_MAX, STACK_WAKER_UNKNOWN },
+        };
+        const StackTable *table = collector_table(collector);
+        RecordSample sample = sample_of(0), waker = sample_of(0);
+
+        sample.is_kernel_thread = true;
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                sample.wake = rows[i].wake;
+                sample.tid = 100 + (uint32_t) i;
+                ck_assert_int_eq(take_sample(&sample, 0), 0);
+                ck_assert_uint_eq(table->samples[i].key.waker, rows[i].waker);
+        }
+        /* A stack that is cut before it tells, and one whose functions have no names. */
+        take_kernel();
+        waker.is_waker = true;
+        waker.is_kernel_thread = true;
+        waker.wake = sample.wake = 8;
+        waker.n_frames = RECORD_MAX_FRAMES;
+        for (size_t i = 0; i < RECORD_MAX_FRAMES; i++)
+                waker.frames[i] = KERNEL_BASE;
+        ck_assert_int_eq(take_sample(&waker, 0), 0);
+        sample.tid = 200;
+        ck_assert_int_eq(take_sample(&sample, 0), 0);
+        ck_assert_uint_eq(table->samples[table->n_samples - 1].key.waker, STACK_WAKER_UNKNOWN);
+        waker.n_frames = 1;
+        waker.frames[0] = 16;
+        ck_assert_int_eq(take_sample(&waker, 0), 0);
+        sample.tid = 201;
+        ck_assert_int_eq(take_sample(&sample, 0), 0);
+        ck_assert_uint_eq(table->samples[table->n_samples - 1].key.waker, STACK_WAKER_UNKNOWN);
+}
+END_TEST
+
 /* What is behind the names of a file that changes, or is none, are places in it. */
 START_TEST(files_that_cannot_be_read) {
         const RecordSample sample = sample_of(0);
@@ -535,6 +778,9 @@ int main(void) {
         tcase_add_test(tcase, samples_without_a_stack_say_why);
         tcase_add_test(tcase, a_sample_without_a_part_is_a_thread);
         tcase_add_test(tcase, the_kernel_has_names);
+        tcase_add_loop_test(tcase, wakers_are_threads_or_interrupts, 0, ELEMENTSOF(wakers));
+        tcase_add_loop_test(tcase, holders_of_locks, 0, ELEMENTSOF(holders));
+        tcase_add_test(tcase, wakers_that_are_not_there);
         tcase_add_test(tcase, files_that_cannot_be_read);
         tcase_add_test(tcase, symbols_of_a_debug_file);
         tcase_add_loop_test(tcase, debug_files_are_asked_for, 0, ELEMENTSOF(sought_rows));

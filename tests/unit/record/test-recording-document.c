@@ -64,6 +64,26 @@ static void fill(StackTable *table, Modules *modules) {
         ck_assert_int_eq(stack_table_add_sample(table, &key, 7, 7), 0);
 }
 
+/* Waits that were ended by each kind of waker. */
+static void add_wakers(StackTable *table) {
+        static const StackSampleKey keys[] = {
+                { .waker = STACK_WAKER_UNKNOWN },
+                { .waker = STACK_WAKER_LATER },
+                { .waker = STACK_WAKER_INTERRUPT, .waker_stack = 1 },
+                { .waker = STACK_WAKER_INTERRUPT, .waker_stack = STACK_NONE },
+                { .waker = STACK_WAKER_FIRST, .waker_stack = 0 },
+                { .waker = STACK_WAKER_FIRST, .held = RECORD_PLACE_sleep + 1, .held_stack = 1 },
+                { .waker = STACK_WAKER_FIRST, .held = 1, .held_stack = STACK_NONE },
+        };
+
+        const StackThread thread = { .tid = 4, .tgid = 4, .comm = "waker", .only_wakes = true };
+        uint32_t number;
+
+        ck_assert_int_eq(stack_table_add_thread(table, &thread, &number), 0);
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                ck_assert_int_eq(stack_table_add_sample(table, &keys[i], 60, 60), 0);
+}
+
 START_TEST(what_is_written_is_read) {
         char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
         RecordingFacts facts = { .period_ns = 10000000,
@@ -174,6 +194,83 @@ START_TEST(malformed_documents) {
 }
 END_TEST
 
+START_TEST(wakers_are_written_where_they_were_asked_for) {
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        RecordingFacts facts = { .wakers = true, .n_wakes = 5, .n_lost_wakes = 2 };
+        Buffer text = {}, without = {};
+        RecordingDocument document;
+        StackTable table = {};
+        Modules modules = {};
+        const char *all;
+
+        fill(&table, &modules);
+        add_wakers(&table);
+        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &text), 0);
+        ck_assert_msg(read_back(buffer_span(&text), &document, complaint) == 0, "%s", complaint);
+        ck_assert(document.facts.wakers && document.facts.n_lost_wakes == 2);
+        ck_assert_uint_eq(document.table.n_samples, table.n_samples);
+        ck_assert(!document.table.threads[0].only_wakes && document.table.threads[1].only_wakes);
+        for (size_t i = 0; i < table.n_samples; i++)
+                ck_assert_int_eq(memcmp(&document.table.samples[i].key, &table.samples[i].key,
+                                        sizeof(StackSampleKey)),
+                                 0);
+        recording_document_done(&document);
+        facts.wakers = false;
+        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &without),
+                         0);
+        ck_assert_int_eq(buffer_terminate(&without, &all), 0);
+        ck_assert_ptr_null(strstr(all, "waker_stack"));
+        ck_assert_ptr_null(strstr(all, "only_wakes"));
+        ck_assert_ptr_null(strstr(all, "lostWakes"));
+        stack_table_done(&table);
+        modules_done(&modules);
+        buffer_done(&text);
+        buffer_done(&without);
+}
+END_TEST
+
+#define WITH_WAKER(cells)                                                                       \
+        "{\"recording\":{},\"stacks\":{\"columns\":[\"frames\"],\"rows\":[[[]]]},"              \
+        "\"threads\":{\"columns\":[\"tid\",\"tgid\",\"start_boottime_ns\",\"comm\"],"           \
+        "\"rows\":[[1,1,5,\"a\"]]},\"samples\":{\"columns\":[\"thread\",\"place\",\"long_ns\"," \
+        "\"long_count\",\"short_ns\",\"short_count\",\"short_variance_us2\",\"max_ns\","        \
+        "\"waker\",\"waker_stack\"%s],\"rows\":[[0,\"lock\",1,1,0,0,0,1," cells "]]}}"
+
+static const struct {
+        const char *cells, *complaint; /* NULL: there is nothing wrong */
+} waker_rows[] = {
+        { "0,0", NULL },
+        { "\"interrupt\",null", NULL },
+        { "null,null", NULL },
+        { "1,0", "the number of a thread is expected" },
+        { "18446744073709551615,0", "the number of a thread is expected" },
+        { "\"nobody\",0", "the number of a thread, or a waker, is expected" },
+        { "0,1", "the number of a stack is expected" },
+        { "\"interrupt\",4294967296", "the number of a stack is expected" },
+        { "[],0", "a number, or a text, is expected" },
+        { "0,0,\"sleep\",0", NULL },
+        { "0,0,null,null", NULL },
+        { "0,0,\"nowhere\",0", "a place is expected" },
+        { "0,0,\"sleep\",1", "the number of a stack is expected" },
+};
+
+START_TEST(wakers_have_threads_and_stacks) {
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "", text[1024];
+        RecordingDocument document;
+        int r;
+
+        (void) snprintf(text, sizeof(text), WITH_WAKER("%s"),
+                        strstr(waker_rows[_i].cells, "0,0,") ? ",\"held_place\",\"held_stack\""
+                                                             : "",
+                        waker_rows[_i].cells);
+        r = read_back(span_of(text), &document, complaint);
+        ck_assert_int_eq(r, waker_rows[_i].complaint ? JSON_E_MALFORMED : 0);
+        ck_assert_msg(strstr(complaint, waker_rows[_i].complaint ? waker_rows[_i].complaint : ""),
+                      "%s", complaint);
+        recording_document_done(&document);
+}
+END_TEST
+
 START_TEST(cut_documents) {
         char complaint[DOCUMENT_COMPLAINT_BYTES];
         RecordingFacts facts = {};
@@ -201,6 +298,8 @@ int main(void) {
 
         tcase_add_test(tcase, what_is_written_is_read);
         tcase_add_loop_test(tcase, malformed_documents, 0, ELEMENTSOF(malformed));
+        tcase_add_test(tcase, wakers_are_written_where_they_were_asked_for);
+        tcase_add_loop_test(tcase, wakers_have_threads_and_stacks, 0, ELEMENTSOF(waker_rows));
         tcase_add_test(tcase, cut_documents);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

@@ -83,8 +83,25 @@ static uint64_t time_of(const StackTable *table, pid_t tid, RecordPlace place, c
         return found;
 }
 
+/* How much time of @tid in @place was ended by an interrupt, in that function. */
+static uint64_t time_to_interrupt(const StackTable *table, pid_t tid, RecordPlace place,
+                                  const char *name) {
+        uint64_t ns = 0;
+
+        for (size_t i = 0; i < table->n_samples; i++) {
+                const StackSample *sample = &table->samples[i];
+
+                if (table->threads[sample->key.thread].tid == (uint32_t) tid &&
+                    sample->key.place == place && sample->key.waker == STACK_WAKER_INTERRUPT &&
+                    sample->key.waker_stack != STACK_NONE &&
+                    has_frame(table, sample->key.waker_stack, name))
+                        ns += sample->long_ns + sample->short_ns;
+        }
+        return ns;
+}
+
 typedef struct Found {
-        uint64_t sleep_ns, in_sleep_ns, in_kernel_sleep_ns, run_ns, in_run_ns;
+        uint64_t sleep_ns, in_sleep_ns, in_kernel_sleep_ns, run_ns, in_run_ns, by_timer_ns;
         int failure;
         pid_t sleeper, spinner; /* told by the parent */
 } Found;
@@ -106,6 +123,8 @@ static int unwind(int socket) {
                                              "sleep_in_a_known_function", &found->sleep_ns);
                 found->in_kernel_sleep_ns = time_of(table, found->sleeper, RECORD_PLACE_sleep,
                                                     "hrtimer_nanosleep", &found->sleep_ns);
+                found->by_timer_ns = time_to_interrupt(table, found->sleeper, RECORD_PLACE_sleep,
+                                                       "hrtimer_wakeup");
                 found->in_run_ns = time_of(table, found->spinner, RECORD_PLACE_running,
                                            "compute_in_a_known_function", &found->run_ns);
         }
@@ -137,6 +156,7 @@ START_TEST(known_functions) {
                 .waiting = true,
                 .running = true,
                 .frames = true,
+                .wakers = true,
                 .stack_bytes = 4096,
                 .period_ns = 10000000,
                 .max_samples = 2000,
@@ -171,6 +191,7 @@ START_TEST(known_functions) {
         options.ring = objects.fds[TASK_OBJECT_SAMPLES];
         options.control = objects.fds[TASK_OBJECT_CONTROL];
         options.go_on = objects.fds[TASK_OBJECT_GO_ON];
+        options.waking = objects.fds[TASK_OBJECT_WAKING];
         ck_assert_int_eq(clock_events_open(objects.fds[TASK_OBJECT_CLOCK], clocks,
                                            ELEMENTSOF(clocks), &options.n_clocks),
                          0);
@@ -204,7 +225,9 @@ START_TEST(known_functions) {
         (void) close(pair[0]);
 
         /* A process that is kept from its CPU cannot read them in time. */
-        if (check_skips(summary.control.n_lost_ring + summary.control.n_lost_pending > 0
+        if (check_skips(summary.control.n_lost_ring + summary.control.n_lost_pending +
+                                                summary.control.n_lost_wakes >
+                                        0
                                 ? "samples were lost: this machine is too busy"
                                 : NULL))
                 return;
@@ -213,6 +236,7 @@ START_TEST(known_functions) {
         ck_assert_uint_gt(found->sleep_ns, passed_ns / 4);
         ck_assert_uint_lt(found->sleep_ns, passed_ns + passed_ns / 20);
         ck_assert_uint_gt(found->in_kernel_sleep_ns, found->sleep_ns / 10 * 9);
+        ck_assert_uint_gt(found->by_timer_ns, found->sleep_ns / 10 * 9);
         if (summary.sees_return)
                 ck_assert_uint_gt(found->in_sleep_ns, found->sleep_ns / 10 * 9);
         if (_i == 1) {

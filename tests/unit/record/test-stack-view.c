@@ -8,6 +8,7 @@
 static RecordingDocument recording;
 static StackView view;
 static uint32_t thread, stacks[3];
+static bool by_waker;
 
 static ThreadSample sample_of(uint32_t tid, uint64_t start_ticks, uint64_t lock_ns,
                               uint64_t running_ns) {
@@ -34,6 +35,7 @@ static void set_up(void) {
 
         recording = (RecordingDocument){};
         view = (StackView){};
+        by_waker = false;
         for (unsigned i = 0; i < 3; i++) {
                 const char name[] = { (char) ('a' + i), '\0' };
 
@@ -63,7 +65,7 @@ static void observe(uint64_t lock_ns, uint64_t running_ns) {
 
         ck_assert_int_eq(stack_view_add_begin(&view, &begin), 0);
         ck_assert_int_eq(stack_view_add_end(&view, &end), 0);
-        ck_assert_int_eq(stack_view_divide(&view, &recording, 100), 0);
+        ck_assert_int_eq(stack_view_divide(&view, &recording, 100, by_waker), 0);
 }
 
 static const StackRow *find(RecordPlace place, uint32_t stack) {
@@ -134,7 +136,7 @@ START_TEST(ended) {
 
         add(RECORD_PLACE_lock, stacks[0], 1000000, PERIOD_NS, 2);
         ck_assert_int_eq(stack_view_add_begin(&view, &begin), 0);
-        ck_assert_int_eq(stack_view_divide(&view, &recording, 100), 0);
+        ck_assert_int_eq(stack_view_divide(&view, &recording, 100, by_waker), 0);
         ck_assert_uint_eq(view.n_rows, 1);
         ck_assert_uint_eq(view.rows[0].ns, 2 * PERIOD_NS);
         ck_assert(!view.rows[0].is_exact);
@@ -147,7 +149,7 @@ START_TEST(other_life) {
 
         add(RECORD_PLACE_lock, stacks[0], 1000000, PERIOD_NS, 1);
         ck_assert_int_eq(stack_view_add_end(&view, &end), 0);
-        ck_assert_int_eq(stack_view_divide(&view, &recording, 100), 0);
+        ck_assert_int_eq(stack_view_divide(&view, &recording, 100, by_waker), 0);
         ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[0])->ns, PERIOD_NS);
         ck_assert_uint_eq(find(RECORD_PLACE_lock, STACK_UNSAMPLED)->ns, 5000);
 }
@@ -157,7 +159,12 @@ END_TEST
 START_TEST(filtered) {
         ThreadSample other = sample_of(8, 50, 1000, 2000), end = sample_of(8, 50, 9000, 3000);
 
+        /* It woke others. */
+        const StackThread waker = { .start_boottime_ns = 500000000, .tid = 8, .only_wakes = true };
+        uint32_t number;
+
         recording.facts.scope.filter.is_on = 1;
+        ck_assert_int_eq(stack_table_add_thread(&recording.table, &waker, &number), 0);
         ck_assert_int_eq(stack_view_add_begin(&view, &other), 0);
         ck_assert_int_eq(stack_view_add_end(&view, &end), 0);
         observe(50000400, 300);
@@ -187,6 +194,94 @@ START_TEST(of_a_length) {
 }
 END_TEST
 
+static void add_held(uint32_t stack, uint32_t waker, uint32_t held, uint64_t ns, unsigned n) {
+        const StackSampleKey key = { .thread = thread,
+                                     .stack = stack,
+                                     .place = RECORD_PLACE_lock,
+                                     .waker = waker,
+                                     .waker_stack = waker >= STACK_WAKER_INTERRUPT ? stacks[2] : 0,
+                                     .held = held,
+                                     .held_stack = held > 0 ? stacks[1] : 0 };
+
+        while (n-- > 0)
+                ck_assert_int_eq(
+                        stack_table_add_sample(&recording.table, &key, ns, MAX_OF(ns, PERIOD_NS)),
+                        0);
+}
+
+static void add_woken(uint32_t stack, uint32_t waker, uint64_t ns, unsigned n) {
+        add_held(stack, waker, 0, ns, n);
+}
+
+static void wake(void) {
+        recording.facts.wakers = true;
+        add(RECORD_PLACE_running, stacks[0], 1000, 1000, 1);
+        add_woken(stacks[0], STACK_WAKER_FIRST + thread, 13000000, 1);
+        add_held(stacks[0], STACK_WAKER_FIRST + thread, RECORD_PLACE_sleep + 1, 12000000, 1);
+        add_held(stacks[0], STACK_WAKER_FIRST + thread, RECORD_PLACE_pipe + 1, 15000000, 1);
+        add_woken(stacks[0], STACK_WAKER_INTERRUPT, 50000000, 1);
+        add_woken(stacks[0], STACK_WAKER_FIRST + thread, 1000000, 2);
+        add_woken(stacks[1], STACK_WAKER_LATER, 1000000, 1);
+}
+
+/* The same time as without them, and who ended most of it: 60 of 110 ms. */
+START_TEST(stacks_with_wakers) {
+        const StackRow *row;
+
+        wake();
+        observe(150000000, 1000);
+        ck_assert_uint_eq(view.n_rows, 3);
+        row = find(RECORD_PLACE_lock, stacks[0]);
+        ck_assert_uint_eq(row->ns, 90000000 + 40000000);
+        ck_assert_uint_eq(row->n_samples, 6);
+        ck_assert_uint_eq(row->woken_by.kind, STACK_WAKER_FIRST);
+        ck_assert_str_eq(stack_view_label(&view, row->woken_by.process), "app");
+        ck_assert_str_eq(stack_view_label(&view, row->woken_by.comm), "worker");
+        ck_assert_uint_eq(row->woken_ns, row->ns / 11 * 6 + row->ns % 11 * 6 / 11);
+        /* Of those who told where it was, most. */
+        ck_assert_uint_eq(row->woken_held, RECORD_PLACE_pipe + 1);
+        ck_assert_uint_eq(row->woken_held_stack, stacks[1]);
+        row = find(RECORD_PLACE_lock, stacks[1]);
+        ck_assert_uint_eq(row->ns, 20000000);
+        ck_assert_uint_eq(row->woken_by.kind, STACK_WAKER_LATER);
+        ck_assert_uint_eq(row->woken_held, 0);
+        ck_assert_uint_eq(row->woken_ns, row->ns);
+        ck_assert_uint_eq(find(RECORD_PLACE_running, stacks[0])->woken_by.kind, STACK_WAKER_NONE);
+}
+END_TEST
+
+static const StackRow *find_woken(uint32_t stack, uint32_t kind, uint32_t held) {
+        for (size_t i = 0; i < view.n_rows; i++)
+                if (view.rows[i].stack == stack && view.rows[i].waker.kind == kind &&
+                    view.rows[i].held == held)
+                        return &view.rows[i];
+        return NULL;
+}
+
+/* By waker there is the time of waits alone, and all of it. */
+START_TEST(time_by_waker) {
+        const StackRow *row;
+
+        wake();
+        by_waker = true;
+        observe(150000000, 1000);
+        ck_assert_uint_eq(view.n_rows, 5);
+        ck_assert_uint_eq(view.place_ns[RECORD_PLACE_lock], 150000000);
+        ck_assert_uint_eq(view.place_ns[RECORD_PLACE_running], 0);
+        row = find_woken(stacks[0], STACK_WAKER_FIRST, 0);
+        ck_assert_uint_eq(row->ns, 13000000 + 40000000);
+        ck_assert_uint_eq(row->waker_stack, stacks[2]);
+        ck_assert(!row->is_exact && row->variance_ns2 > 0);
+        row = find_woken(stacks[0], STACK_WAKER_FIRST, RECORD_PLACE_sleep + 1);
+        ck_assert_uint_eq(row->ns, 12000000);
+        ck_assert_uint_eq(row->held_stack, stacks[1]);
+        row = find_woken(stacks[0], STACK_WAKER_INTERRUPT, 0);
+        ck_assert_uint_eq(row->ns, 50000000);
+        ck_assert(row->is_exact);
+        ck_assert_uint_eq(find_woken(stacks[1], STACK_WAKER_LATER, 0)->ns, 20000000);
+}
+END_TEST
+
 /* Whatever the samples are, the rows of a thread add up to its time. */
 START_TEST(adds_up) {
         unsigned seed = (unsigned) _i + 1;
@@ -195,9 +290,11 @@ START_TEST(adds_up) {
         for (int i = rand_r(&seed) % 40; i > 0; i--) {
                 uint64_t ns = (uint64_t) rand_r(&seed) % (3 * PERIOD_NS);
 
-                add(RECORD_PLACE_lock, stacks[rand_r(&seed) % 3], ns,
-                    ns < PERIOD_NS ? PERIOD_NS : ns, 1);
+                add_woken(stacks[rand_r(&seed) % 3],
+                          (uint32_t) rand_r(&seed) % (STACK_WAKER_FIRST + 1), ns, 1);
         }
+        recording.facts.wakers = _i % 3 > 0;
+        by_waker = _i % 3 == 2;
         observe(exact, 0);
         ck_assert_uint_eq(view.place_ns[RECORD_PLACE_lock], exact);
 }
@@ -216,6 +313,8 @@ int main(void) {
         tcase_add_test(tcase, other_life);
         tcase_add_test(tcase, filtered);
         tcase_add_loop_test(tcase, of_a_length, 0, 2);
+        tcase_add_test(tcase, stacks_with_wakers);
+        tcase_add_test(tcase, time_by_waker);
         tcase_add_loop_test(tcase, adds_up, 0, 200);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

@@ -214,6 +214,7 @@ static const struct {
         { "{\"periodNs\":1000000001}", "It is from 100 microseconds to 1 second." },
         { "{\"stackBytes\":16385}", "At most 16384 bytes of a stack are copied." },
         { "{\"onCpu\":false,\"offCpu\":false}", "Then nothing would be recorded." },
+        { "{\"offCpu\":false,\"wakers\":true}", "They are of waits, which are not recorded then." },
         { "{\"forNs\":-1}", "\"forNs\"" },
         { "{\"kernelStacks\":1}", "\"kernelStacks\"" },
         { "{\"what\":1}", "\"what\"" },
@@ -324,6 +325,20 @@ START_TEST(settings_bound_it) {
 }
 END_TEST
 
+/* A kernel may refuse the program for wakers, and take all others. */
+START_TEST(wakers_take_a_program_of_their_own) {
+        start("");
+        bench_send(caller, RECORD("{\"wakers\":true}"), NULL, 0);
+        ck_assert_has(await(caller, "\"error\""), "no wakers can be recorded");
+        ck_assert_ptr_null(bench.manager->recording);
+        put("waking");
+        bench_send(caller, RECORD("{\"wakers\":true,\"forNs\":1000000}"), NULL, 0);
+        ck_assert_has(await(caller, "\"recording\""), "1000000 10000000 16384 1 1 1 w");
+        (void) await(caller, "\"snapshot\"");
+        teardown();
+}
+END_TEST
+
 /* Without programs there is nothing to record with, and whoever asks is told why. */
 START_TEST(it_takes_programs) {
         setup();
@@ -351,6 +366,7 @@ int main(void) {
         tcase_add_test(tcase, the_status_tells_of_it);
         tcase_add_test(tcase, settings_bound_it);
         tcase_add_test(tcase, parameters_of_no_sense_are_refused);
+        tcase_add_test(tcase, wakers_take_a_program_of_their_own);
         tcase_add_test(tcase, it_takes_programs);
         suite_add_tcase(suite, tcase);
         return check_main_unless(check_lacks_shared_tables(), suite);

@@ -32,6 +32,20 @@
         "\"rows\":[[0,\"running\"," stack "," long_ns ",1,0,0,0,7]]}}"
 
 static uint32_t user_hz = 100; /* of the fixtures */
+/* It waits for a lock, which it gave back itself. */
+#define WOKEN                                                                                     \
+        "{\"recording\":{\"formatVersion\":1,\"waiting\":true,\"wakers\":true,\"lostWakes\":3},"  \
+        "\"frames\":{\"columns\":[\"module\",\"offset\",\"name\"],\"rows\":[[null,0,\"wait\"],"   \
+        "[null,0,\"wake\"]]},\"stacks\":{\"columns\":[\"frames\"],\"rows\":[[[0]],[[1]]]},"       \
+        "\"threads\":{\"columns\":[\"tid\",\"tgid\",\"start_boottime_ns\",\"comm\","              \
+        "\"process\"],\"rows\":[[4000,4000,1,\"writer\",\"app\"]]},"                              \
+        "\"samples\":{\"columns\":[\"thread\",\"place\",\"stack\",\"long_ns\",\"long_count\","    \
+        "\"short_ns\",\"short_count\",\"short_variance_us2\",\"max_ns\",\"waker\","               \
+        "\"waker_stack\",\"held_place\",\"held_stack\"],"                                         \
+        "\"rows\":[[0,\"lock\",0,700,1,0,0,0,700,0,1,\"sleep\",0],[0,\"lock\",0,300,1,0,0,0,300," \
+        "\"interrupt\",null,null,null]]}}"
+#define WRITER "\"kind\":\"thread\",\"process\":\"app\",\"thread\":\"writer\""
+#define HELD "\"held\":{\"place\":\"sleep\",\"frames\":[\"wait\"]}"
 
 static const char *text_at(json_object *object) {
         return json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
@@ -215,6 +229,57 @@ START_TEST(the_heaviest_stacks_come_first) {
 }
 END_TEST
 
+/* The rows of one place in the order of their time, each as JSON without a blank. */
+static json_object *row_of(const Conversation *answer, const char *place, size_t which) {
+        json_object *all = reply_with(answer, "stacks");
+
+        for (size_t i = 0; i < json_object_array_length(all); i++) {
+                json_object *row = json_object_array_get_idx(all, i);
+
+                if (strcmp(json_object_get_string(json_path(row, "place", NULL)), place) == 0 &&
+                    which-- == 0)
+                        return row;
+        }
+        ck_abort_msg("no such row of %s", place);
+}
+
+START_TEST(waits_have_wakers) {
+        const int fd = recording_from(5, WOKEN), again = recording_from(5, WOKEN);
+        const int without = recording_from(5, RECORDED("7", "0"));
+        Conversation answer;
+        json_object *row;
+
+        ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &fd, 1, WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        row = row_of(&answer, "lock", 0);
+        ck_assert_str_eq(text_at(json_path(row, "ns", NULL)), "1000");
+        ck_assert_str_eq(text_at(json_path(row, "wokenBy", NULL)),
+                         "{" WRITER ",\"ns\":700," HELD "}");
+        ck_assert_str_eq(text_at(json_path(reply_with(&answer, "recording"), "lostWakes", NULL)),
+                         "3");
+        conversation_done(&answer);
+        ask(STACKS, "{\"recording\":" FILE_OF(0) ",\"wakers\":true}", &again, 1, WORKER_FREE,
+            &answer);
+        ck_assert_ptr_null(answer.error);
+        row = row_of(&answer, "lock", 0);
+        ck_assert_str_eq(text_at(json_path(row, "ns", NULL)), "700");
+        ck_assert_str_eq(text_at(json_path(row, "frames", NULL)), "[\"wait\"]");
+        ck_assert_str_eq(text_at(json_path(row, "waker", NULL)), "{" WRITER "," HELD "}");
+        ck_assert_str_eq(text_at(json_path(row, "wakerFrames", NULL)), "[\"wake\"]");
+        row = row_of(&answer, "lock", 1);
+        ck_assert_str_eq(text_at(json_path(row, "waker", NULL)), "{\"kind\":\"interrupt\"}");
+        ck_assert_str_eq(text_at(json_path(row, "wakerFrames", NULL)), "[\"[too many stacks]\"]");
+        /* Only waits have any. */
+        ck_assert_uint_eq(json_object_array_length(reply_with(&answer, "stacks")), 2);
+        ck_assert(!json_object_object_get_ex(reply_with(&answer, "places"), "running", NULL));
+        conversation_done(&answer);
+        ask(STACKS, "{\"recording\":" FILE_OF(0) ",\"wakers\":true}", &without, 1, WORKER_FREE,
+            &answer);
+        expect_refused(&answer, "the recording was made without wakers");
+        conversation_done(&answer);
+}
+END_TEST
+
 START_TEST(stacks_that_are_not_there) {
         const int snapshot = end_of_recording(5, 1), other = recording_from(5, "{\"threads\":[]}");
         const int wrong = recording_from(5, RECORDED("7", "1"));
@@ -288,6 +353,7 @@ int main(void) {
         tcase_add_test(tcase, stacks_have_the_time_of_their_threads);
         tcase_add_test(tcase, frames_are_in_files);
         tcase_add_test(tcase, the_heaviest_stacks_come_first);
+        tcase_add_test(tcase, waits_have_wakers);
         tcase_add_test(tcase, stacks_that_are_not_there);
         tcase_add_loop_test(tcase, a_document_without_room_is_told, 0, 2);
         suite_add_tcase(suite, tcase);

@@ -24,9 +24,11 @@ typedef struct Recorded {
         __u64 id;             /* of the recording that this belongs to */
         __u64 queue_since_ns; /* CLOCK_MONOTONIC; 0: it does not wait for a CPU */
         RecordPart wait;
+        __u64 wake; /* RECORD_WAKE_..., or the number of the one that ended the wait */
+        __u32 draw; /* of the wake-up that is on its way; 0: none was noted */
         __u32 place;
         __u32 is_pending; /* it has one of record_pending */
-        __u64 is_started; /* by whom the filter names, or by what that has started */
+        __u32 is_started; /* by whom the filter names, or by what that has started */
 } Recorded;
 
 struct {
@@ -39,6 +41,7 @@ struct {
 /* A sample whose thread has not yet gone on. */
 typedef struct RecordPending {
         RecordPart wait, queue;
+        __u64 wake;
         __u32 place;
         __u32 n_frames;
         __u64 frames[RECORD_MAX_FRAMES];
@@ -65,7 +68,10 @@ struct {
         __type(value, RecordPending);
 } record_scratch SEC(".maps");
 
-/* A sample is put together here. The clock may interrupt a thread that goes on. */
+/*
+ * A sample is put together here. The clock may interrupt a thread that goes on, and so may a
+ * wake-up; neither of these two interrupts the other.
+ */
 enum { RECORD_SPACE_HOOK, RECORD_SPACE_CLOCK, _RECORD_SPACE_MAX };
 
 typedef struct RecordSpace {
@@ -205,17 +211,20 @@ static __always_inline _Bool is_of_length(__u64 ns) {
                (control.record.max_ns == 0 || ns <= control.record.max_ns);
 }
 
-/* Decides whether an interval of @ns is taken; see record-sample.h. */
-static __always_inline RecordPart take(__u64 ns) {
+/* What an interval of @ns weighs, by a random number; see record-sample.h. 0: it is not taken. */
+static __always_inline __u64 weigh(__u64 ns, __u32 draw) {
         __u64 period_ns = *(volatile __u64 *) &control.record.period_ns;
+
+        if (ns >= period_ns)
+                return ns;
+        return ((__u64) draw * period_ns) >> 32 < ns ? period_ns : 0;
+}
+
+static __always_inline RecordPart take(__u64 ns, __u32 draw) {
         RecordPart part = { .ns = ns };
 
-        if (!is_of_length(ns))
-                return part;
-        if (ns >= period_ns)
-                part.weight_ns = ns;
-        else if (((__u64) bpf_get_prandom_u32() * period_ns) >> 32 < ns)
-                part.weight_ns = period_ns;
+        if (is_of_length(ns))
+                part.weight_ns = weigh(ns, draw);
         return part;
 }
 
@@ -229,7 +238,10 @@ static __always_inline void record_wake(struct task_struct *task, __u32 place, _
         if (!of)
                 return;
         of->queue_since_ns = now_ns;
-        of->wait = take(ns);
+        of->wait = take(ns, of->draw != 0 ? of->draw : bpf_get_prandom_u32());
+        if (of->draw == 0)
+                of->wake = control.record.has_wakers ? RECORD_WAKE_UNKNOWN : RECORD_WAKE_NONE;
+        of->draw = 0;
         of->place = place;
 }
 
@@ -301,17 +313,24 @@ static __always_inline void read_user_mode(RecordSpace *space, struct task_struc
                 space->sample.n_stack_bytes = copy_stack(space, sp);
 }
 
-static __always_inline void put_sample(RecordSpace *space) {
+/* Returns whether there was room for it. */
+static __always_inline _Bool put_sample(RecordSpace *space) {
         __u64 n = space->sample.n_stack_bytes;
+        _Bool is_put;
 
         asm volatile("" : "+r"(n));
         if (n > RECORD_MAX_STACK_BYTES)
                 n = RECORD_MAX_STACK_BYTES;
-        if (bpf_ringbuf_output(&record_ring, &space->sample, sizeof(space->sample) + n,
-                               BPF_RB_NO_WAKEUP) < 0)
-                COUNT_RECORD(n_lost_ring);
-        else
+        is_put = bpf_ringbuf_output(&record_ring, &space->sample, sizeof(space->sample) + n,
+                                    BPF_RB_NO_WAKEUP) == 0;
+        if (space->sample.is_waker) {
+                if (!is_put)
+                        COUNT_RECORD(n_lost_wakes);
+        } else if (is_put)
                 COUNT_RECORD(n_samples);
+        else
+                COUNT_RECORD(n_lost_ring);
+        return is_put;
 }
 
 static __always_inline RecordSpace *find_space(__u32 which) {
@@ -326,6 +345,40 @@ static __always_inline RecordSpace *find_space(__u32 which) {
 
 static __always_inline __u64 pending_key(const struct task_struct *task) {
         return (__u64) task->pid << 32 | (__u32) (task->start_boottime >> 10);
+}
+
+/*
+ * Notes who ends a wait of @woken that has been for @ns, if it will be taken: that is decided when
+ * the thread is on a run queue, which may be a moment later and on another CPU, by the number that
+ * is drawn here. Whether the current task does it or an interrupt in it, functions of its stack
+ * tell.
+ */
+static __always_inline void note_waker(void *context, struct task_struct *woken, Recorded *of,
+                                       __u64 ns) {
+        struct task_struct *task = bpf_get_current_task_btf();
+        __u64 later_ns = ns + control.record.period_ns / 1024;
+        RecordSpace *space;
+        long n;
+
+        of->draw = bpf_get_prandom_u32() | 1;
+        of->wake = RECORD_WAKE_UNKNOWN;
+        if ((!is_of_length(ns) && !is_of_length(later_ns)) || weigh(later_ns, of->draw) == 0 ||
+            !is_wanted(woken))
+                return;
+        space = find_space(RECORD_SPACE_CLOCK);
+        if (!space)
+                return;
+        describe(&space->sample, task);
+        space->sample.is_waker = 1;
+        space->sample.hides_frames = control.record.has_frames == 0;
+        space->sample.wake = __sync_fetch_and_add(&control.record.n_wakes, 1) + RECORD_WAKE_FIRST;
+        n = bpf_get_stack(context, space->sample.frames, sizeof(space->sample.frames), 0);
+        space->sample.n_frames = n > 0 ? (__u32) n / sizeof(__u64) : 0;
+        if (task->pid != 0) /* an idle CPU was interrupted */
+                read_user_mode(space, task);
+        if (put_sample(space))
+                of->wake = space->sample.wake;
+        space->is_busy = 0;
 }
 
 /* Puts the sample that waits for its thread; @goes_on: that is the current one, and is seen. */
@@ -344,6 +397,7 @@ static __noinline int put_pending(struct task_struct *task, _Bool goes_on) {
         describe(&space->sample, task);
         space->sample.wait = pending->wait;
         space->sample.queue = pending->queue;
+        space->sample.wake = pending->wake;
         space->sample.place = (__u8) pending->place;
         space->sample.n_frames = pending->n_frames;
         __builtin_memcpy(space->sample.frames, pending->frames, sizeof(pending->frames));
@@ -353,7 +407,7 @@ static __noinline int put_pending(struct task_struct *task, _Bool goes_on) {
                 space->sample.is_late = 1;
                 COUNT_RECORD(n_late);
         }
-        put_sample(space);
+        (void) put_sample(space);
         space->is_busy = 0;
         (void) bpf_map_delete_elem(&record_pending, &key);
         return 0;
@@ -387,7 +441,7 @@ static __always_inline void record_enter(struct task_struct *task, __u64 id, __u
 
         if (!of || of->id != id || of->queue_since_ns == 0)
                 return;
-        queue = take(now_ns - of->queue_since_ns);
+        queue = take(now_ns - of->queue_since_ns, bpf_get_prandom_u32());
         of->queue_since_ns = 0;
         if ((queue.weight_ns == 0 && of->wait.weight_ns == 0) || !is_wanted(task))
                 return;
@@ -397,6 +451,7 @@ static __always_inline void record_enter(struct task_struct *task, __u64 id, __u
         pending->wait = of->wait;
         pending->queue = queue;
         pending->place = of->wait.weight_ns != 0 ? of->place : _RECORD_PLACE_MAX;
+        pending->wake = of->wait.weight_ns != 0 ? of->wake : RECORD_WAKE_NONE;
         of->wait.weight_ns = 0;
         if (control.record.has_frames)
                 n = bpf_get_task_stack(task, pending->frames, sizeof(pending->frames), 0);
@@ -497,7 +552,7 @@ int record_clock(void *context) {
                 n = bpf_get_stack(context, space->sample.frames, sizeof(space->sample.frames), 0);
         space->sample.n_frames = n > 0 ? (__u32) n / sizeof(__u64) : 0;
         read_user_mode(space, task);
-        put_sample(space);
+        (void) put_sample(space);
         space->is_busy = 0;
         return 0;
 }

@@ -419,17 +419,44 @@ int seed_reasons(struct bpf_iter__task *context) {
         return 0;
 }
 
-/* What counts for a recording began with it at the earliest. */
+/* How long the wait has been for a recording: it began with that at the earliest. */
+static __always_inline __u64 recorded_ns(const TaskReasons *of, __u64 now_ns) {
+        __u64 since_ns = of ? of->since_ns : 0, begun_ns = control.record.begun_ns;
+
+        if (since_ns == 0)
+                return 0;
+        return now_ns - (since_ns < begun_ns ? begun_ns : since_ns);
+}
+
 static __always_inline void record_end(struct task_struct *task, const TaskReasons *of,
                                        _Bool is_storage, __u64 now_ns) {
-        __u64 since_ns = of ? of->since_ns : 0, begun_ns = control.record.begun_ns;
         __u32 place = of ? of->reason : 0;
 
         if (place >= WAIT_REASON_sync)
                 place = is_storage ? RECORD_PLACE_storage : RECORD_PLACE_blocked;
-        if (since_ns != 0 && since_ns < begun_ns)
-                since_ns = begun_ns;
-        record_wake(task, place, since_ns != 0 ? now_ns - since_ns : 0, now_ns);
+        record_wake(task, place, recorded_ns(of, now_ns), now_ns);
+}
+
+/*
+ * Attached to a recording that wants to know who ends waits. A thread gets on its run queue
+ * (end_wait) on the CPU that it is for, which an interrupt may have to tell of it: only here the
+ * current task is the one who wakes.
+ */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(record_waking, struct task_struct *woken) {
+        __u64 id = recording_id();
+        const TaskReasons *of;
+        Recorded *mine;
+
+        if (id == 0 || !is_recorded(woken))
+                return 0;
+        of = bpf_task_storage_get(&reasons, woken, 0, 0);
+        if (!of || of->since_ns == 0 || of->epoch != reasons_epoch())
+                return 0;
+        mine = find_recorded(woken, id);
+        if (mine)
+                note_waker(ctx, woken, mine, recorded_ns(of, bpf_ktime_get_ns()));
+        return 0;
 }
 
 /*
@@ -515,6 +542,8 @@ int record_rest(struct bpf_iter__task *context) {
                 since_ns = control.record.begun_ns;
         part.ns = since_ns != 0 ? now_ns - since_ns : 0;
         part.weight_ns = is_of_length(part.ns) ? part.ns : 0;
+        if (control.record.has_wakers)
+                space->sample.wake = RECORD_WAKE_LATER;
         if (space->sample.place < _RECORD_PLACE_MAX)
                 space->sample.wait = part;
         else

@@ -185,6 +185,9 @@
           "(default: 40)")                                                                      \
         O(STACKS, "stacks", 0, NONE, "", GIVEN,                                                 \
           "Of a recording: the stacks of each process as a tree")                               \
+        O(WAKERS, "wakers", 0, NONE, "", GIVEN,                                                 \
+          "Of a recording: who woke threads that waited, which \"record\" takes and \"show\" "    \
+          "tells")                                                                              \
         O(ROWS, "rows", 0, NONE, "", GIVEN,                                                     \
           "Also each metric of each group, and the sections, below the overview")               \
         O(ALL_ROWS, "all-rows", 0, NONE, "", GIVEN,                                             \

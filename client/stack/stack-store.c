@@ -19,6 +19,8 @@ void stack_store_done(StackStore *store) {
         name_set_done(&store->names);
         name_set_done(&store->places);
         name_set_done(&store->functions);
+        for (size_t i = 0; i < store->n; i++)
+                (void) json_object_put(store->rows[i].woken_by);
         free(store->rows);
         free(store->frames);
 }
@@ -65,9 +67,15 @@ int stack_store_add(StackStore *store, unsigned side, json_object *stack) {
                              &store->frames[store->n_frames]);
                 store->n_frames++;
         }
-        if (r == 0)
-                store->rows[store->n++] = row;
-        return r;
+        if (r != 0)
+                return r;
+        /* All others are shown by waker alone. */
+        if (span_is(cell_string(cell_member(stack, "place")), "lock")) {
+                row.woken_by = json_object_get(cell_member(stack, "wokenBy"));
+                row.woken_ns = cell_u64(row.woken_by, "ns");
+        }
+        store->rows[store->n++] = row;
+        return 0;
 }
 
 /* amounts */
@@ -157,6 +165,36 @@ int stack_store_sort(StackStore *store) {
         return 0;
 }
 
+static bool is_same_text(json_object *a, json_object *b, const char *key) {
+        return span_equal(cell_string(cell_member(a, key)), cell_string(cell_member(b, key)));
+}
+
+/* Who ended most of both, as far as either tells; what @from has is left to nobody. */
+static void merge_wakers(StoredStack *into, StoredStack *from) {
+        bool is_same = is_same_text(into->woken_by, from->woken_by, "kind") &&
+                       is_same_text(into->woken_by, from->woken_by, "process") &&
+                       is_same_text(into->woken_by, from->woken_by, "thread");
+        uint64_t sum_ns = number_add_saturating(into->woken_ns, from->woken_ns);
+
+        if (from->woken_ns > into->woken_ns) {
+                json_object *kept = into->woken_by;
+
+                into->woken_by = from->woken_by;
+                into->woken_ns = from->woken_ns;
+                from->woken_by = kept;
+        }
+        (void) json_object_put(from->woken_by);
+        from->woken_by = NULL;
+        if (is_same)
+                into->woken_ns = sum_ns;
+}
+
+static void forget_waker(StoredStack *row) {
+        (void) json_object_put(row->woken_by);
+        row->woken_by = NULL;
+        row->woken_ns = 0;
+}
+
 int stack_store_match(StackStore *store) {
         StoredStack *rows = store->rows;
         size_t n = 0;
@@ -165,10 +203,13 @@ int stack_store_match(StackStore *store) {
         if (r != 0)
                 return r;
         for (size_t i = 0; i < store->n; i++) {
+                if (stack_store_is_pair(store))
+                        forget_waker(&rows[i]);
                 if (n > 0 && rows[n - 1].process == rows[i].process &&
                     compare_stacks(store, &rows[n - 1], &rows[i]) == 0) {
                         stack_amount_add(&rows[n - 1].of[0], &rows[i].of[0]);
                         stack_amount_add(&rows[n - 1].of[1], &rows[i].of[1]);
+                        merge_wakers(&rows[n - 1], &rows[i]);
                         if (rows[n - 1].thread != rows[i].thread)
                                 rows[n - 1].thread = rows[n - 1].process;
                         continue;

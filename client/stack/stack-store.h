@@ -35,6 +35,9 @@ typedef struct StoredStack {
         uint32_t n_frames;
         size_t first;      /* of the frames: the outermost */
         StackAmount of[2]; /* of a single recording the first */
+        /* Of a lock of a single recording: who ended most of it, and of how much that is told. */
+        json_object *woken_by; /* owned; NULL: it is not told */
+        uint64_t woken_ns;
 } StoredStack;
 
 /* Empty when zeroed. */

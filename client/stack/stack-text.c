@@ -32,6 +32,7 @@ static bool begins(Span name, const char *const prefixes[], size_t n) {
 static bool is_entry(Span name) {
         // clang-format off
         static const char *const prefixes[] = {
+                "handle_softirqs", "__do_softirq", "run_ksoftirqd",
                 "entry_SYS", "entry_INT80", "do_syscall_64", "do_int80", "__x64_sys_", "x64_sys_",
                 "__ia32_sys_", "ia32_sys_", "__arm64_sys_", "__do_sys_", "__se_sys_", "el0_",
                 "el0t_", "do_el0_svc", "invoke_syscall", "asm_exc_", "asm_sysvec_",
@@ -49,6 +50,9 @@ static bool is_mute(Span name, bool in_kernel) {
                 "schedule", "__schedule", "io_schedule", "preempt_schedule", "__cond_resched",
                 "exit_to_user_mode", "irqentry_exit", "syscall_exit_to_user_mode", "futex_wait",
                 "folio_wait", "bit_wait", "__wait_on_bit", "__futex_wait", "do_futex", "kthread",
+                /* of who wakes */
+                "try_to_wake_up", "wake_up_", "__wake_up", "default_wake_function", "futex_wake",
+                "autoremove_wake_function", "pollwake", "ep_poll_callback", "ep_autoremove_wake",
         };
         static const char *const of_libc[] = {
                 "clone3", "__clone", "start_thread", "__libc_", "_start", "__GI_", "__lll_lock",
@@ -104,6 +108,57 @@ int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack
                         cell, name_set_get(&store->functions, chosen[is_inward ? n - 1 - i : i]));
         }
         return n > 0 ? buffer_failure(cell) : buffer_append_byte(cell, '-');
+}
+
+int stack_append_functions(Buffer *cell, json_object *stack) {
+        _cleanup_(stack_store_done) StackStore store = {};
+        int r = stack_store_add(&store, 0, stack);
+
+        return r == 0 ? stack_append_leaves(cell, &store, &store.rows[0], false) : r;
+}
+
+/* wakers */
+
+void stack_append_threads(Buffer *cell, json_object *object) {
+        Span process = cell_string(cell_member(object, "process"));
+        Span thread = cell_string(cell_member(object, "thread"));
+
+        printable_append_name(cell, process);
+        if (span_equal(process, thread))
+                return;
+        buffer_append_byte(cell, '/');
+        printable_append_name(cell, thread);
+}
+
+void stack_append_waker(Buffer *cell, json_object *waker) {
+        static const struct {
+                const char *kind, *text;
+        } words[] = {
+                { "later", "[still waits]" },
+                { "outside", "[before or after the recording]" },
+                { "unsampled", "[too short to be sampled]" },
+        };
+        Span kind = cell_string(cell_member(waker, "kind"));
+
+        if (span_is(kind, "thread")) {
+                stack_append_threads(cell, waker);
+                return;
+        }
+        for (size_t i = 0; i < ELEMENTSOF(words); i++)
+                if (span_is(kind, words[i].kind)) {
+                        buffer_append_text(cell, words[i].text);
+                        return;
+                }
+        buffer_append_byte(cell, '[');
+        printable_append_name(cell, kind);
+        buffer_append_byte(cell, ']');
+}
+
+int stack_append_held(Buffer *cell, json_object *held) {
+        buffer_append_byte(cell, '[');
+        printable_append_name(cell, cell_string(cell_member(held, "place")));
+        buffer_append_text(cell, "] ");
+        return stack_append_functions(cell, held);
 }
 
 /* what is not there */
@@ -339,6 +394,20 @@ static void add_numbers(Table *table, const StackStore *store, const StackAmount
 
 /* one a line */
 
+/* ", held by app/writer 97 % in [sleep] usleep", or woken, where it is not known what it did. */
+static int append_woken(Buffer *cell, const StoredStack *row) {
+        json_object *held = cell_member(row->woken_by, "held");
+
+        buffer_append_text(cell, held ? ", held by " : ", woken by ");
+        stack_append_waker(cell, row->woken_by);
+        buffer_append_byte(cell, ' ');
+        compact_append_percent(cell, percent_of((double) row->woken_ns, (double) row->of[0].ns));
+        if (!held)
+                return 0;
+        buffer_append_text(cell, " in ");
+        return stack_append_held(cell, held);
+}
+
 int stack_text_print_list(const StackText *text, const StackStore *store) {
         TableColumn columns[3 + _CELL_MAX] = {
                 { .header = "PROCESS", .shrink_to = 12 },
@@ -357,7 +426,7 @@ int stack_text_print_list(const StackText *text, const StackStore *store) {
                       &table);
         if (r < 0)
                 return r;
-        for (size_t i = 0; i < store->n; i++) {
+        for (size_t i = 0; r == 0 && i < store->n; i++) {
                 const StoredStack *row = &store->rows[i];
                 Buffer *cell = table_cell(table);
 
@@ -368,10 +437,14 @@ int stack_text_print_list(const StackText *text, const StackStore *store) {
                 }
                 printable_append_name(table_cell(table), name_set_get(&store->places, row->place));
                 add_numbers(table, store, row->of, total);
-                stack_append_leaves(table_cell(table), store, row, false);
+                cell = table_cell(table);
+                stack_append_leaves(cell, store, row, false);
+                if (row->woken_by)
+                        r = append_woken(cell, row);
                 table_end_row(table, 0);
         }
-        r = table_end(table);
+        if (r == 0)
+                r = table_end(table);
         return r == 0 ? print_end(text, store, "--stacks", "") : r;
 }
 

@@ -56,3 +56,12 @@ _must_check_ int stack_text_print_waits(const Lines *lines, const StackStore *st
  */
 int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
                         bool is_inward);
+/* The same of an object that has "place" and "frames", the innermost first. -ENOMEM. */
+_must_check_ int stack_append_functions(Buffer *cell, json_object *stack);
+
+/* Appends "app/writer" of the members "process" and "thread", or "app" where both are the same. */
+void stack_append_threads(Buffer *cell, json_object *object);
+/* Appends these of an object that tells who woke a thread, or a word in brackets. */
+void stack_append_waker(Buffer *cell, json_object *waker);
+/* Appends "[sleep] usleep ← flush" of the member "held" of such an object. -ENOMEM. */
+_must_check_ int stack_append_held(Buffer *cell, json_object *held);

@@ -106,6 +106,9 @@ static int check_options(const Options *options, bool has_command) {
                 return complain(STATUS_USAGE,
                                 "--on-cpu and --off-cpu exclude each other: without either, "
                                 "running and waiting are recorded.");
+        if (options_have(options, OPTION_ON_CPU) && options_have(options, OPTION_WAKERS))
+                return complain(STATUS_USAGE,
+                                "--wakers is about waits, which --on-cpu leaves out: give either.");
         if (options_have(options, OPTION_STACK_KINDS) && has_size &&
             (options->stack_kinds >= STACK_KINDS_USER) != (options->user_stack_bytes > 0))
                 return complain(STATUS_USAGE,
@@ -203,6 +206,8 @@ static void write_parameters(JsonWriter *writer, const Options *options, bool ha
                 json_write_member_bool(writer, "onCpu", on_cpu);
                 json_write_member_bool(writer, "offCpu", !on_cpu);
         }
+        if (options_have(options, OPTION_WAKERS))
+                json_write_member_bool(writer, "wakers", true);
         if (options->min_ns > 0)
                 json_write_member_u64(writer, "minNs", options->min_ns);
         if (options->max_ns > 0)

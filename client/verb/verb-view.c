@@ -7,6 +7,7 @@
 #include "render/cell.h"
 #include "report/group-view.h"
 #include "report/stack-report.h"
+#include "report/waker-view.h"
 #include "session/complain.h"
 #include "session/reference.h"
 #include "session/snapshot-call.h"
@@ -108,19 +109,25 @@ int show_between(Session *session, GroupView *view, const char *before, const ch
                          &(Side){ "snapshot", &interval, 1, false }, 1);
 }
 
-/* Calls Stacks about the recording in the spool, or about that file. */
-static int call_stacks(Session *session, const Reference *recording, StackReport *report) {
-        _cleanup_(session_call_done) SessionCall call = {
+/* Begins a call of Stacks about the recording in the spool, or about that file. */
+static JsonWriter *begin_stacks(const Reference *recording, SessionCall *call) {
+        JsonWriter *writer;
+
+        *call = (SessionCall){
                 .request = { .method = PROFILER_INTERFACE ".Stacks", .more = true },
                 .subject = recording->text,
         };
-        JsonWriter *writer;
-
-        reference_address_call(recording, &call);
-        writer = session_call_begin(&call);
+        reference_address_call(recording, call);
+        writer = session_call_begin(call);
         json_write_key(writer, "recording");
         reference_write_json(writer, recording);
-        stack_report_write_parameters(report, writer);
+        return writer;
+}
+
+static int call_stacks(Session *session, const Reference *recording, StackReport *report) {
+        _cleanup_(session_call_done) SessionCall call = {};
+
+        stack_report_write_parameters(report, begin_stacks(recording, &call));
         return session_call(session, &call, stack_report_on_reply, report);
 }
 
@@ -193,6 +200,21 @@ static int show_stacks_alone(Session *session, const SubjectReference *subjects,
         return r == 0 ? show_stacks(session, recordings, n, form, NULL) : r;
 }
 
+static int show_wakers(Session *session, const SubjectReference *subject) {
+        _cleanup_(session_call_done) SessionCall call = {};
+        _cleanup_(waker_view_done) WakerView view = {
+                .session = session,
+                .has_rest = session->json != JSON_STYLE_OFF ||
+                            options_have(session->options, OPTION_ALL_ROWS),
+        };
+        int r = check_recording(session, subject, "--wakers");
+
+        if (r != 0)
+                return r;
+        waker_view_write_parameters(&view, begin_stacks(&subject->ends[0], &call));
+        return session_call(session, &call, waker_view_on_reply, &view);
+}
+
 /*
  * Finds out whether the options ask for stacks alone, and in which form. 0, or an exit status after
  * a sentence.
@@ -257,9 +279,17 @@ int verb_show(Session *session) {
         StackForm form;
         int r;
 
+        if (options_have(options, OPTION_WAKERS) &&
+            (options_have(options, OPTION_STACKS) ||
+             (options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE)))
+                return complain(STATUS_USAGE,
+                                "--wakers is a table of its own, or JSON: give it without %s.",
+                                options_have(options, OPTION_STACKS) ? "--stacks" : "--format");
         r = find_stack_form(session, &alone, &form);
         if (r == 0)
                 r = subject_open(options->arguments[1], &subject);
+        if (r == 0 && options_have(options, OPTION_WAKERS))
+                return show_wakers(session, &subject);
         if (r == 0 && alone)
                 return show_stacks_alone(session, &subject, 1, form);
         if (r == 0 && subject.is_interval)

@@ -50,7 +50,7 @@
         V(show, "show", "SNAPSHOT|A..B",                                                           \
           "Show a snapshot or a recording, or what was done between two of one boot",              \
           "a snapshot or an interval", 1, 1,                                                       \
-          OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS),                            \
+          OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS) | OPTION_BIT(WAKERS),       \
           VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(PPROF) | FORMAT_BIT(SPEEDSCOPE),     \
           MANY)                                                                                    \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
@@ -69,8 +69,8 @@
           NULL, 0, VERB_ANY_ARGUMENTS,                                                             \
           OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(FOR) | OPTION_BIT(STACK_KINDS) |      \
           OPTION_BIT(ON_CPU) | OPTION_BIT(OFF_CPU) | OPTION_BIT(PERIOD) |                          \
-          OPTION_BIT(USER_STACK) | VERB_FILTER_BITS | OPTION_BIT(ALL) | OPTION_BIT(MIN) |          \
-          OPTION_BIT(MAX) | OPTION_BIT(OUTPUT) | OPTION_BIT(VERBOSE), 0, MANY)                     \
+          OPTION_BIT(USER_STACK) | OPTION_BIT(WAKERS) | VERB_FILTER_BITS | OPTION_BIT(ALL) |       \
+          OPTION_BIT(MIN) | OPTION_BIT(MAX) | OPTION_BIT(OUTPUT) | OPTION_BIT(VERBOSE), 0, MANY)   \
         V(info, "info", "SNAPSHOT",                                                                \
           "Show where a snapshot comes from and how complete it is",                               \
           "a snapshot", 1, 1, 0, 0, MANY)                                                          \

@@ -3,8 +3,9 @@
 /*
  * Places
  *
- * Threads of which each is almost always in one known function: four wait there for something, two
- * compute there. Each is called like its function.
+ * Threads of which each is almost always in one known function: five wait there for something, two
+ * compute there. A last one, the poker, ends the waits of the others. Each is called like its
+ * function.
  *
  *     places
  *
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +29,7 @@
 void at_sleep(void);
 void at_mutex(void);
 void at_pipe(void);
+void at_socket(void);
 void at_condition(void);
 void at_sums(void);
 void at_squares(void);
@@ -34,7 +37,7 @@ void at_squares(void);
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t condition_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-static int fds[2];
+static int fds[2], sockets[2];
 static volatile uint64_t result;
 
 static void pause_for(long ns) {
@@ -58,6 +61,13 @@ KNOWN void at_pipe(void) {
         char byte;
 
         (void) !read(fds[0], &byte, 1);
+        STAY();
+}
+
+KNOWN void at_socket(void) {
+        char byte;
+
+        (void) !recv(sockets[0], &byte, 1, 0);
         STAY();
 }
 
@@ -86,6 +96,7 @@ static void poke(void) {
         pause_for(25000000);
         (void) pthread_mutex_unlock(&mutex);
         (void) !write(fds[1], "", 1);
+        (void) !send(sockets[1], "", 1, 0);
         (void) pthread_mutex_lock(&condition_mutex);
         (void) pthread_cond_signal(&condition);
         (void) pthread_mutex_unlock(&condition_mutex);
@@ -96,10 +107,9 @@ static const struct {
         const char *name;
         void (*run)(void);
 } all[] = {
-        { "at_sleep", at_sleep }, { "at_mutex", at_mutex },
-        { "at_pipe", at_pipe },   { "at_condition", at_condition },
-        { "at_sums", at_sums },   { "at_squares", at_squares },
-        { "poker", poke },
+        { "at_sleep", at_sleep },   { "at_mutex", at_mutex },         { "at_pipe", at_pipe },
+        { "at_socket", at_socket }, { "at_sums", at_sums },           { "at_squares", at_squares },
+        { "poker", poke },          { "at_condition", at_condition },
 };
 #define N (sizeof(all) / sizeof(all[0]))
 
@@ -119,7 +129,7 @@ int main(void) {
         pthread_t thread;
         char byte;
 
-        if (pipe(fds) < 0)
+        if (pipe(fds) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) < 0)
                 return 1;
         for (size_t i = 0; i < N; i++)
                 if (pthread_create(&thread, NULL, run, (void *) (uintptr_t) i) != 0)

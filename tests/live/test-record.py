@@ -25,8 +25,8 @@ STRANGER = 65534
 FOREIGNER = 64123
 SECOND = 1_000_000_000
 # Where the threads of the load are almost always, by the names of their functions.
-KNOWN = {"at_sleep": "sleep", "at_mutex": "lock", "at_pipe": "pipe", "at_condition": "futex", "at_sums": "running",
-         "at_squares": "running"}
+KNOWN = {"at_sleep": "sleep", "at_mutex": "lock", "at_pipe": "pipe", "at_socket": "socket", "at_condition": "futex",
+         "at_sums": "running", "at_squares": "running"}
 # The columns of a thread, and what the places of a recording are called.
 PLACES = {{"run_time_ns": "running", "wait_time_ns": "run_queue", "storage_wait_ns": "storage",
            "uninterruptible_ns": "blocked"}.get(column, column.removesuffix("_wait_ns")): column for column in PARTS}
@@ -140,9 +140,9 @@ def file_of(ctl, name):
     return ctl.spool / f"{name}.ctprof.zst"
 
 
-def stacks(ctl, name):
+def stacks(ctl, name, **parameters):
     """The first reply, and all stacks."""
-    replies = ask(ctl, "Stacks", recording={"name": name}, limit=0)
+    replies = ask(ctl, "Stacks", recording={"name": name}, limit=0, **parameters)
     last = answer(replies)
     expect_equal(last["hiddenStacks"], 0)
     return replies[0]["parameters"], [stack for reply in replies[1:] for stack in reply["parameters"].get("stacks", [])]
@@ -354,7 +354,8 @@ def filters():
                         sums.update(times)
                     expect_equal(+collections.Counter(first["places"]), +sums, name)
             expect_equal(stacks(ctl, "pid")[0]["recording"]["filter"], {"pids": [process.pid, others.pid]})
-            expect_equal({one["thread"] for one in stacks(ctl, "comm")[1]}, {"at_sleep", "at_sums", "at_squares"})
+            expect_equal({one["thread"] for one in stacks(ctl, "comm")[1]},
+                         {"at_sleep", "at_socket", "at_sums", "at_squares"})
             shown = ctl("show", "uid").out
             expect(f"\nstacks of uid {FOREIGNER}\n" in shown, shown)
             expect("filtered-load" in shown, "the interval has no other threads:", shown)
@@ -550,6 +551,134 @@ CTPROF_SOCKET=$socket exec {CTPROFCTL} bridge
         expect("--for" in result.one_sentence(), result.err)
 
 
+@contextlib.contextmanager
+def connected_by_loopback():
+    """The number of a process that reads from a socket what this one sends it through the kernel's network."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        reader = os.fork()
+        if reader == 0:
+            with socket.create_connection(listener.getsockname()) as connection:
+                while connection.recv(1):
+                    pass
+            os._exit(0)
+        sender, _ = listener.accept()
+        try:
+            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            yield reader, sender
+        finally:
+            sender.close()
+            os.kill(reader, 9)
+            os.waitpid(reader, 0)
+
+
+# Who ends the waits of a thread of the load, and a function in which that is done.
+WAKERS = {"at_sleep": (("interrupt",), "hrtimer_wakeup"), "at_mutex": (("thread", "places", "poker"), "poke"),
+          "at_pipe": (("thread", "places", "poker"), "poke"), "at_socket": (("thread", "places", "poker"), "unix_stream_sendmsg"),
+          "at_condition": (("thread", "places", "poker"), "poke")}
+
+
+def waker_of(stack):
+    return tuple(stack["waker"][name] for name in ("kind", "process", "thread") if name in stack["waker"])
+
+
+def expect_woken(found, who, place, waker, function):
+    """Nearly all of the time of whoever is called so was ended by that one there."""
+    mine = [stack for stack in found if (stack["process"], stack["thread"], stack["place"]) == (*who, place)
+            and stack["samples"] > 0 and stack["waker"]["kind"] != "later"]
+    total = sum(stack["ns"] for stack in mine)
+    right = [stack for stack in mine if waker_of(stack) == waker]
+    expect(total > 0 and sum(stack["ns"] for stack in right) >= 0.9 * total, who, place, "was woken by",
+           [(waker_of(stack), stack["ns"], stack.get("wakerFrames")) for stack in mine][:5])
+    named = sum(stack["ns"] for stack in right if function in stack["wakerFrames"])
+    expect(named >= 0.9 * total, who, f"{named} of {total} ns are ended in {function}:",
+           [stack["wakerFrames"] for stack in right][:3])
+
+
+@test
+def wakers():
+    """a recording with wakers says who ended waits and where: writers, senders, holders of locks, timers; others have none"""
+    with daemon() as ctl, known_threads(), connected_by_loopback() as (reader, sender):
+        with Recording(ctl, tag="rec", wakers=True) as recording:
+            recording.started()
+            until = time.monotonic() + 3
+            while time.monotonic() < until:
+                time.sleep(0.015)
+                sender.send(b"x")
+            answer(ask(ctl, "EndRecording", more=False))
+            answer(recording.rest())
+        first, found = stacks(ctl, "rec", wakers=True)
+        facts = first["recording"]
+        expect(facts["wakers"] and facts["wakes"] > facts["lostWakes"] >= 0, facts)
+        for name, (waker, function) in WAKERS.items():
+            expect_woken(found, ("places", name), KNOWN[name], waker, function)
+        with open(f"/proc/{os.getpid()}/comm", encoding="utf-8") as file:
+            own = file.read().strip()
+        # The kernel takes what is sent to its own host in a softirq, which is the sender's work all the same.
+        expect_woken(found, (own, own), "socket", ("thread", own, own), "tcp_sendmsg")
+        # Nobody who was interrupted is in it, and only waits have wakers; by them there is as much time as without.
+        for stack in found:
+            expect(stack["place"] not in ("running", "run_queue"), stack)
+            expect(stack["waker"]["kind"] != "interrupt" or not {"entry_SYSCALL_64_after_hwframe", "at_sums", "at_squares"}
+                   .intersection(stack["wakerFrames"]), stack)
+        whole, all_stacks = stacks(ctl, "rec")
+        for place, ns in first["places"].items():
+            expect_equal(ns, whole["places"][place], place)
+        woken = [stack for stack in all_stacks if (stack["thread"], stack["place"]) == ("at_mutex", "lock")
+                 and stack["samples"] > 0]
+        expect_equal({name: woken[0]["wokenBy"][name] for name in ("kind", "process", "thread")},
+                     {"kind": "thread", "process": "places", "thread": "poker"})
+        expect(0 < woken[0]["wokenBy"]["ns"] <= woken[0]["ns"], woken[0])
+        # It sleeps while it has the mutex.
+        held = woken[0]["wokenBy"]["held"]
+        expect(held["place"] == "sleep" and "poke" in held["frames"], held)
+        of_mutex = [stack for stack in found if (stack["thread"], stack["place"]) == ("at_mutex", "lock")]
+        known = sum(stack["ns"] for stack in of_mutex if stack["waker"].get("held", {}).get("place") == "sleep")
+        expect(known >= 0.8 * sum(stack["ns"] for stack in of_mutex if stack["samples"] > 0), of_mutex[:3])
+        expect(not any("held" in stack["waker"] for stack in found if stack["place"] != "lock"), "only locks are held")
+        text = ctl("show", "rec", "--wakers", "--limit", "0")
+        expect_equal((text.status, text.err), (0, ""))
+        expect(re.search(r"(?m)^places/at_mutex +lock +places/poker .*\[sleep\] .*poke", text.out), text.out[:2000])
+        expect_equal(ctl("verify", "rec").status, 0)
+        copy = ctl.spool.parent / "copy.ctprof.zst"
+        expect_equal(ctl("export", "rec", copy).status, 0)
+        expect_equal(ctl("show", copy, "--wakers", "--json").json()["places"], first["places"])
+        # Whoever wakes those that a filter takes is told, and is not one of them.
+        result = ctl("record", "--tag", "few", "--for", "1s", "--wakers", "--comm", "at_pipe")
+        expect_equal(result.status, 0, result.err)
+        few = stacks(ctl, "few", wakers=True)[1]
+        expect_woken(few, ("places", "at_pipe"), KNOWN["at_pipe"], *WAKERS["at_pipe"])
+        for one in (few, stacks(ctl, "few")[1]):
+            expect_equal({stack["thread"] for stack in one}, {"at_pipe"})
+        record(ctl, 0.3, tag="without")
+        facts = stacks(ctl, "without")[0]["recording"]
+        expect("wakers" not in facts and "lostWakes" not in facts, facts)
+        expect_equal(rows(documents(file_of(ctl, "without"))[2]["samples"])[0].get("waker", "none"), "none")
+        error, parameters = failure(ask(ctl, "Stacks", recording={"name": "without"}, wakers=True))
+        expect_equal((error, parameters["parameter"]), ("InvalidParameter", "wakers"))
+
+
+@test
+def wakers_lost():
+    """wake-ups for which there was no room are counted, and their waits have an unknown waker"""
+    with daemon() as ctl, known_threads():
+        with Recording(ctl, tag="rec", wakers=True, periodNs=100_000) as recording:
+            recording.started()
+            reader = job(ctl, "record")
+            os.kill(reader, signal.SIGSTOP)
+            time.sleep(2)
+            os.kill(reader, signal.SIGCONT)
+            time.sleep(0.5)
+            answer(ask(ctl, "EndRecording", more=False))
+            answer(recording.rest())
+        first, found = stacks(ctl, "rec", wakers=True)
+        facts = first["recording"]
+        expect(0 < facts["lostWakes"] < facts["wakes"], facts)
+        # A wait counts although who ended it was lost.
+        expect(any(stack["waker"]["kind"] in ("thread", "interrupt") for stack in found), "nothing is left")
+        text = ctl("show", "rec", "--wakers").out
+        expect(f"{facts['lostWakes']} of {facts['wakes']} wake-ups were lost" in text, text[-500:])
+
+
 @test
 def asleep():
     """whoever slept in one wait since before the daemon began has a whole stack of it"""
@@ -735,6 +864,7 @@ def switched_off():
                 recording.started()
                 running = runs_on(others)
                 expect({"record_clock", "record_go_on"} <= set(running), "in a recording only these run:", running)
+                expect("record_waking" not in running, "nobody asked for wakers:", running)
                 if way == "ended":
                     answer(ask(ctl, "EndRecording", more=False))
                     answer(recording.rest())

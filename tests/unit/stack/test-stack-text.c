@@ -147,6 +147,58 @@ static const char mixed[] =
         STACK_OF("app", "two", "lock", "4000000000", "0", "true", LOCK) "]";
 // clang-format on
 
+#define WOKEN(thread, ns, waker)                                                             \
+        "{\"process\":\"app\",\"thread\":\"" thread "\",\"place\":\"lock\",\"ns\":" ns ","   \
+        "\"samples\":3,\"maxNs\":1,\"standardErrorNs\":0,\"exact\":true,\"frames\":[\"f\"]," \
+        "\"wokenBy\":" waker "}"
+#define BY(thread, ns) \
+        "{\"kind\":\"thread\",\"process\":\"app\",\"thread\":\"" thread "\",\"ns\":" ns "}"
+
+static const struct {
+        const char *stacks, *told; /* NULL: nobody */
+        bool is_pair;
+} woken_rows[] = {
+        { "[" WOKEN("a", "400", BY("w", "300")) "," WOKEN("b", "600", BY("w", "500")) "]",
+          "woken by app/w 80 %", false },
+        { "[" WOKEN("a", "400", BY("w", "400")) "," WOKEN("b", "600", BY("v", "300")) "]",
+          "woken by app/w 40 %", false },
+        { "[" WOKEN("a", "400", "null") "," WOKEN("b", "600", BY("v", "300")) "]",
+          "woken by app/v 30 %", false },
+        { "[" WOKEN("a", "400", "{\"kind\":\"interrupt\",\"ns\":400}") "," WOKEN("b", "600",
+                                                                                 "null") "]",
+          "woken by [interrupt] 40 %", false },
+        { "[" WOKEN("a", "400", BY("w", "400")) "," WOKEN("b", "600", BY("w", "300")) "]", NULL,
+          true },
+};
+
+/* Threads of one process that wait in the same stack are one line. */
+START_TEST(many_threads_have_one_waker) {
+        static const Terminal terminal = {};
+        StackText text = { .terminal = &terminal };
+        StackStore store = {};
+        Written written;
+
+        fill(&store, woken_rows[_i].stacks);
+        if (woken_rows[_i].is_pair) {
+                store.elapsed_ns[0] = store.elapsed_ns[1] = 1000;
+                text.words[0] = text.words[1] = "x";
+                fill_side(&store, 1, woken_rows[_i].stacks);
+        }
+        ck_assert_int_eq(stack_store_match(&store), 0);
+        ck_assert_uint_eq(store.n, 1);
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
+        written_end(&written);
+        if (woken_rows[_i].told)
+                ck_assert_ptr_nonnull(strstr(written.text, woken_rows[_i].told));
+        else
+                ck_assert_ptr_null(strstr(written.text, "woken by"));
+        free(written.text);
+        stack_store_done(&store);
+}
+END_TEST
+
 START_TEST(a_tree_divides_where_stacks_do) {
         static const Terminal terminal = { .out = true, .columns = 80 };
         StackText text = {
@@ -388,6 +440,7 @@ int main(void) {
         tcase_add_loop_test(print, three_functions_tell_what_a_stack_is_about, 0,
                             ELEMENTSOF(leaf_rows));
         tcase_add_loop_test(print, the_heaviest_are_a_line_each, 0, ELEMENTSOF(list_rows));
+        tcase_add_loop_test(print, many_threads_have_one_waker, 0, ELEMENTSOF(woken_rows));
         tcase_add_test(print, a_tree_divides_where_stacks_do);
         tcase_add_test(print, exact_times_have_no_error);
         tcase_add_test(print, two_recordings_are_told_by_what_changed);

@@ -251,10 +251,117 @@ START_TEST(what_changed_is_for_programs_too) {
 }
 END_TEST
 
+/* Rows of many stacks are one line, and a lock on the first screen says who gave it back. */
+
+#define WOKEN_IN(leaf, place, ns, error, exact, waker)                                \
+        "{\"process\":\"app\",\"thread\":\"work\",\"place\":\"" place "\",\"ns\":" ns \
+        ",\"samples\":3,\"maxNs\":1,\"standardErrorNs\":" error ",\"exact\":" exact   \
+        ",\"frames\":[\"main\",\"" leaf "\"]," waker "}"
+#define WOKEN(place, ns, error, exact, waker) WOKEN_IN("f", place, ns, error, exact, waker)
+#define HELD "\"held\":{\"place\":\"sleep\",\"frames\":[\"write_all\",\"usleep\"]}"
+#define BY_WRITER                                                                             \
+        "\"waker\":{\"kind\":\"thread\",\"process\":\"app\",\"thread\":\"writer\"," HELD "}," \
+        "\"wakerFrames\":[\"write_all\",\"pthread_mutex_unlock\",\"entry_SYSCALL_64\","       \
+        "\"futex_wake\",\"wake_up_q\",\"try_to_wake_up\"]"
+#define BY_TIMER                                                                                   \
+        "\"waker\":{\"kind\":\"interrupt\"},\"wakerFrames\":[\"asm_sysvec_apic_timer_interrupt\"," \
+        "\"hrtimer_interrupt\",\"hrtimer_wakeup\",\"try_to_wake_up\"]"
+#define FIRST_WOKEN WOKEN("lock", "2000000000", "300000000", "false", BY_WRITER)
+#define SECOND_WOKEN WOKEN("lock", "1000000000", "400000000", "false", BY_WRITER)
+#define THIRD_WOKEN WOKEN("lock", "1000000000", "0", "true", BY_TIMER)
+#define LAST_WOKEN WOKEN("pipe", "500000000", "0", "true", "\"waker\":{\"kind\":\"later\"}")
+#define WAKERS                                                                           \
+        "{\"stacks\":[" FIRST_WOKEN "," SECOND_WOKEN "," THIRD_WOKEN "," LAST_WOKEN "]," \
+        "\"hiddenStacks\":0}"
+#define WAKERS_FIRST                                                                       \
+        "{\"parameters\":{\"snapshot\":" OF_KIND(                                          \
+                "recording") ",\"recording\":{\"wakers\":true,"                            \
+                             "\"wakes\":50,"                                               \
+                             "\"lostWakes\":2},"                                           \
+                             "\"elapsedNs\":4000000000,\"places\":{\"lock\":4000000000}}," \
+                             "\"continues\":true}\0"
+
+static const Exchange of_wakers[] = {
+        { INFORMED("recording") },
+        { REPLIES(WAKERS_FIRST "{\"parameters\":" WAKERS "}") },
+};
+
+START_TEST(who_ended_waits) {
+        begin(of_wakers, 2);
+        CTL_RUN(&ctl, "show", "r", "--wakers");
+        expect(0,
+               "PROCESS  PLACE WAKER          TIME  ERROR SHARE SAMPLES STACK                      "
+               "        HELD IN\n"
+               "app/work lock  app/writer    3.00s \u00b1500ms  75 %       6 pthread_mutex_unlock "
+               "\u2190 write_all   [sleep] usleep \u2190 write_all\n"
+               "app/work lock  [interrupt]   1.00s         25 %       3 hrtimer_wakeup \u2190 "
+               "hrtimer_interrupt\n"
+               "app/work pipe  [still waits] 500ms        100 %       3 -\n"
+               "2 of 50 wake-ups were lost\n"
+               "waits for work are not among these (--all-rows)\n",
+               "");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "{\"name\":\"r\"},\"wakers\":true," ASKED_PLACES));
+        CTL_RUN(&ctl, "show", "r", "--wakers", "--all-rows", "--limit", "1");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "{\"name\":\"r\"},\"wakers\":true},\"more\""));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "2 more wakers (--limit 0)\n"));
+        ck_assert_ptr_null(strstr(ctl.out, "[interrupt]"));
+        CTL_RUN(&ctl, "show", "r", "--wakers", "--json", "--limit", "9");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"wakers\":true,\"limit\":9},\"more\""));
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",\"stacks\":[" FIRST_WOKEN ","));
+        ck_assert_int_eq(ctl.status, 0);
+        end();
+}
+END_TEST
+
+static const Exchange nobody_waits[] = {
+        { INFORMED("recording") },
+        { REPLIES(WAKERS_FIRST "{\"parameters\":{\"hiddenStacks\":0}}") },
+};
+
+START_TEST(nobody_has_waited) {
+        begin(nobody_waits, 2);
+        CTL_RUN(&ctl, "show", "r", "--wakers");
+        expect(0, "no waits\n", "");
+        end();
+}
+END_TEST
+
+#define BY(kind, ns) \
+        "\"wokenBy\":{\"kind\":\"" kind "\",\"process\":\"app\",\"thread\":\"writer\"," ns "}"
+#define HELD_LOCK WOKEN("lock", "3000000000", "0", "true", BY("thread", "\"ns\":2000000000," HELD))
+#define WOKEN_LOCK \
+        WOKEN_IN("g", "lock", "2000000000", "0", "true", BY("thread", "\"ns\":1000000000"))
+#define WOKEN_FUTEX WOKEN("futex", "1000000000", "0", "true", BY("thread", "\"ns\":1000000000"))
+
+static const Exchange woken[] = {
+        { SHOWN },
+        { REPLIES(FIRST "{\"parameters\":{\"stacks\":[" HELD_LOCK "," WOKEN_LOCK "," WOKEN_FUTEX
+                        "],\"hiddenStacks\":0}}") },
+};
+
+START_TEST(locks_say_who_gave_them_back) {
+        begin(woken, 2);
+        CTL_RUN(&ctl, "show", "r");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, "f \u2190 main, held by app/writer 67 % in [sleep] "
+                                              "usleep \u2190 write_all\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "g \u2190 main, woken by app/writer 50 %\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, "futex 1.00s  25 % f \u2190 main\n"));
+        end();
+}
+END_TEST
+
 static const struct {
         const char *words[6];
         const char *complaint;
 } refusals[] = {
+        { { "show", "r", "--wakers" },
+          "\"r\" is a snapshot, and has no stacks: --wakers is for what \"ctprofctl record\" has "
+          "made.\n" },
+        { { "show", "r", "--wakers", "--stacks" },
+          "--wakers is a table of its own, or JSON: give it without --stacks.\n" },
+        { { "show", "r", "--wakers", "--format", "folded" },
+          "--wakers is a table of its own, or JSON: give it without --format.\n" },
         { { "show", "r", "--stacks" },
           "\"r\" is a snapshot, and has no stacks: --stacks is for what \"ctprofctl record\" has "
           "made.\n" },
@@ -305,6 +412,9 @@ int main(void) {
         tcase_add_test(view, two_recordings_end_with_what_changed);
         tcase_add_test(view, a_recording_and_an_interval_have_no_stacks);
         tcase_add_test(view, what_changed_is_for_programs_too);
+        tcase_add_test(view, who_ended_waits);
+        tcase_add_test(view, nobody_has_waited);
+        tcase_add_test(view, locks_say_who_gave_them_back);
         tcase_add_loop_test(view, what_has_no_stacks_is_refused, 0, ELEMENTSOF(refusals));
         suite_add_tcase(suite, view);
         return check_main(suite);

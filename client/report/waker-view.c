@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/waker-view.h"
+
+#include <stdio.h>
+
+#include "metric/record-place.h"
+#include "render/cell.h"
+#include "render/lines.h"
+#include "session/complain.h"
+#include "stack/stack-store.h"
+
+static const char *const place_names[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
+
+void waker_view_done(WakerView *view) {
+        waker_table_done(&view->table);
+        (void) json_object_put(view->first);
+        json_out_done(&view->out);
+}
+
+static bool is_json(const WakerView *view) {
+        return view->session->json != JSON_STYLE_OFF;
+}
+
+void waker_view_write_parameters(const WakerView *view, JsonWriter *writer) {
+        const Options *options = view->session->options;
+
+        json_write_member_bool(writer, "wakers", true);
+        /* Rows of a table are made of many stacks. */
+        if (is_json(view) && options_have(options, OPTION_LIMIT) && options->view.limit > 0)
+                json_write_member_u64(writer, "limit", options->view.limit);
+        if (view->has_rest)
+                return;
+        json_write_key(writer, "places");
+        json_write_array(writer);
+        for (unsigned id = 0; id < _RECORD_PLACE_MAX; id++)
+                if (!stack_place_is_rest(span_of(place_names[id])))
+                        json_write_text(writer, place_names[id]);
+        json_write_end(writer);
+}
+
+static int begin(WakerView *view, json_object *reply) {
+        static const char *const members[] = { "snapshot", "recording", "elapsedNs", "places" };
+
+        view->first = json_object_get(reply);
+        if (!is_json(view))
+                return 0;
+        json_out_init(&view->out, stdout, view->session->json);
+        json_out_object(&view->out);
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                json_out_member(&view->out, members[i], cell_member(reply, members[i]));
+        json_out_key(&view->out, "stacks");
+        json_out_array(&view->out);
+        return view->out.error;
+}
+
+static int print_table(WakerView *view) {
+        const Session *session = view->session;
+        const Lines lines = { .out = stdout, .terminal = &session->terminal };
+        json_object *facts = cell_member(view->first, "recording");
+        uint64_t n_lost = cell_u64(facts, "lostWakes");
+        size_t n_hidden = 0;
+        int r;
+
+        if (view->table.n == 0) {
+                (void) fputs("no waits\n", stdout);
+                return 0;
+        }
+        r = session_page(view->session);
+        if (r == 0)
+                r = waker_table_print(&view->table, session->options->view.limit,
+                                      &session->terminal, session->legend, stdout, &n_hidden);
+        if (r != 0)
+                return r;
+        if (n_lost > 0)
+                lines_format(&lines, "", "%llu of %llu wake-ups were lost",
+                             (unsigned long long) n_lost,
+                             (unsigned long long) cell_u64(facts, "wakes"));
+        if (!session->is_chatty || session->legend != TABLE_LEGEND_SHOWN)
+                return 0;
+        if (!view->has_rest)
+                lines_format(&lines, "", "waits for work are not among these (--all-rows)");
+        if (n_hidden > 0)
+                lines_format(&lines, "", "%zu more waker%s (--limit 0)", n_hidden,
+                             n_hidden == 1 ? "" : "s");
+        return 0;
+}
+
+int waker_view_on_reply(void *userdata, Connection *connection, json_object *parameters,
+                        bool last) {
+        json_object *stacks = cell_member(parameters, "stacks");
+        WakerView *view = userdata;
+        int r = view->first ? 0 : begin(view, parameters);
+
+        for (size_t i = 0; r == 0 && i < cell_length(stacks); i++) {
+                json_object *stack = cell_element(stacks, i);
+
+                if (is_json(view)) {
+                        json_out_value(&view->out, stack);
+                        r = view->out.error;
+                } else
+                        r = waker_table_add(&view->table, stack);
+        }
+        if (r == 0 && last && is_json(view)) {
+                json_out_end(&view->out);
+                json_out_member_u64(&view->out, "hiddenStacks",
+                                    cell_u64(parameters, "hiddenStacks"));
+                json_out_end(&view->out);
+                return session_finish_json(&view->out);
+        }
+        if (r == 0 && last)
+                r = print_table(view);
+        return r < 0 ? complain_errno(r, "write the result to stdout") : r;
+}

@@ -192,16 +192,6 @@ static int read_maps(Sampler *sampler, uint32_t tgid, size_t *ret_n) {
         return fd < 0 ? -errno : file_read_at(fd, sampler->text, MAPS_BYTES, 0, ret_n);
 }
 
-static void read_name(RecordProcess *process) {
-        char path[32];
-        size_t n;
-
-        (void) snprintf(path, sizeof(path), "/proc/%u/comm", (unsigned) process->tgid);
-        if (text_file_read(AT_FDCWD, path, process->comm, sizeof(process->comm), &n) == 0 &&
-            n > 0 && process->comm[n - 1] == '\n')
-                process->comm[n - 1] = '\0';
-}
-
 /*
  * Tells of what a process has mapped, unless it was told so before. @sample is of it. One that has
  * ended has nothing: what was told of an earlier image is not its own.
@@ -218,6 +208,7 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
 
         if (r == -ENOMEM || r == -EMFILE)
                 return r;
+        memcpy(process.comm, sample->process, sizeof(process.comm));
         is_there = r == 0 && n_bytes > 0;
         if (is_there && sample->start_stack != 0 &&
             !process_file_is_of_image(known->tgid, sample->start_stack)) {
@@ -230,7 +221,6 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
                         return 0;
                 known->is_lost = true;
                 sampler->summary.n_lost_processes++;
-                memcpy(process.comm, sample->comm, sizeof(process.comm));
                 return record_message_send(sampler->options.socket, RECORD_MESSAGE_PROCESS,
                                            &process, sizeof(process), NULL, 0, -1);
         }
@@ -253,7 +243,6 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
                 r = answer_pending(sampler, root);
         if (r < 0)
                 return r;
-        read_name(&process);
         digest = hash_bytes((Span){ (const char *) sampler->mappings, n * sizeof(Mapping) }, 1) | 1;
         if (digest != known->digest) {
                 sampler->summary.n_processes += known->digest == 0;

@@ -186,9 +186,9 @@ static bool read_status(uint32_t tgid, uint32_t *ret_uid, uint32_t *ret_number) 
         while (cursor_colon_pair(&lines, &key, &value)) {
                 Cursor words = value;
 
-                if (span_is(key, "Uid"))
-                        has_uid = cursor_word(&words, &word) && cursor_word(&words, &word) &&
-                                  number_parse_u32(word, ret_uid);
+                /* The second one is effective. */
+                if (span_is(key, "Uid") && cursor_word(&words, &word))
+                        has_uid = cursor_word(&words, &word) && number_parse_u32(word, ret_uid);
                 else if (span_is(key, "NSpid"))
                         while (cursor_word(&words, &word))
                                 has_number = number_parse_u32(word, ret_number);

@@ -229,7 +229,7 @@ def intervals_are_between_two_snapshots():
                                     (("compare", "a", "b", "--columns", "group,%"), 2, "--totals"),
                                     (("show", "a..b", "--threshold", "3"), 2, "--totals"),
                                     (("compare", "a..b"), 2, "another interval"),
-                                    (("compare", "a..b", "c"), 2, "one kind"),
+                                    (("compare", "a..b", "c"), 2, "of one sort"),
                                     (("run", "--threshold", "3", "--", "false"), 2, "--totals"),
                                     (("capture", "--tag", "a..b"), 2, ".."), (("rename", "a", "x."), 2, "dot")):
             result = ctl(*words)
@@ -360,7 +360,7 @@ def status_tells():
     with temporary() as directory, Daemon(directory) as daemon:
         answer = daemon("status", "--json").json()
         expect_equal(set(answer),
-                     {"daemon", "backend", "sources", "capture", "sample", "reasons", "spool", "jobs", "ended"}, "members")
+                     {"daemon", "backend", "sources", "capture", "sample", "reasons", "recording", "spool", "jobs", "ended"}, "members")
         expect_equal(set(answer["daemon"]), {"version", "uptimeNs", "uid", "capabilities"}, "daemon")
         expect_equal(set(answer["spool"]), {"path", "snapshots", "bytes", "maxBytes", "keepFreeBytes", "freeBytes", "keepFreeFiles", "freeFiles"},
                      "spool")

@@ -27,17 +27,21 @@ def free_port():
 def prepare_root():
     """What an sshd of root wants to see, in the mount namespace of the test alone: a directory, and two users.
 
-    Root has a shell that reads no file of this machine before a command: what stands in ~/.bashrc may take its time, or
+    Root has an empty home: a shell reads ~/.bashrc before a command of ssh, and what stands there may take its time, or
     wait for a lock that somebody left behind.
     """
     if os.geteuid() != 0:
         return
     run("mount", "-t", "tmpfs", "none", "/run")
     os.mkdir("/run/sshd", 0o755)
-    others = [line for line in pathlib.Path("/etc/passwd").read_text(encoding="utf-8").splitlines()
-              if not line.startswith(("root:", "sshd:"))]
-    users = ["root:x:0:0:root:/root:/bin/sh", *others, "sshd:x:65533:65534::/run/sshd:/bin/false"]
-    pathlib.Path("/run/passwd").write_text("\n".join(users) + "\n", encoding="utf-8")
+    os.mkdir("/run/home", 0o700)
+    users = [line.split(":") for line in pathlib.Path("/etc/passwd").read_text(encoding="utf-8").splitlines()
+             if not line.startswith("sshd:")]
+    for user in users:
+        if user[0] == "root":
+            user[5] = "/run/home"
+    users.append("sshd:x:65533:65534::/run/sshd:/bin/false".split(":"))
+    pathlib.Path("/run/passwd").write_text("".join(":".join(user) + "\n" for user in users), encoding="utf-8")
     expect(run("mount", "--bind", "/run/passwd", "/etc/passwd").status == 0, "mount")
 
 

@@ -264,7 +264,7 @@ def two_hosts():
                                 (("web01:x.zst..first", "web02:first"), 2, "is a file"), (("web01:a..b..c", "web02:first"), 2, "more than two"),
                                 (("web01,web02:first", "web02:first"), 2, "one on each side"), (("-x:first", "web02:first"), 2, "-x"),
                                 (("web01:x.zst", "web02:first"), 2, "is a file"), (("absent:first", "web02:first"), 1, "absent: "),
-                                (("web01:first", "web02:first..last"), 2, "of one kind")):
+                                (("web01:first", "web02:first..last"), 2, "of one sort")):
         done = ask(net, "compare", "--", *words)
         expect_equal((done.status, done.out), (status, ""), words, done.err)
         expect(text in done.one_sentence(), words, done.err)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "kernel/procfs/proc-task.h"
 #include "kernel/text/cursor.h"
 #include "kernel/text/text-file.h"
 
@@ -149,24 +150,12 @@ size_t process_file_open_debug(int root, const ProcessMapping *mapping, const De
 
 bool process_file_is_of_image(uint32_t tgid, uint64_t start_stack) {
         char path[32], text[1024];
-        const char *name_end;
-        uint64_t value;
-        Cursor words;
-        Span word;
+        ProcStat stat;
         size_t n;
 
         (void) snprintf(path, sizeof(path), "/proc/%u/stat", tgid);
-        if (text_file_read(AT_FDCWD, path, text, sizeof(text), &n) != 0)
-                return false;
-        name_end = memrchr(text, ')', n);
-        if (!name_end)
-                return false;
-        words = (Span){ name_end + 1, n - (size_t) (name_end + 1 - text) };
-        /* The third field is the first one here, startstack is number 28 (proc_pid_stat(5)). */
-        for (unsigned field = 3; field <= 28; field++)
-                if (!cursor_word(&words, &word))
-                        return false;
-        return number_parse_u64(word, &value) && value == start_stack;
+        return text_file_read(AT_FDCWD, path, text, sizeof(text), &n) == 0 &&
+               proc_stat_parse((Span){ text, n }, &stat) == 0 && stat.start_stack == start_stack;
 }
 
 /* maps of compilers */

@@ -47,16 +47,7 @@ static uint32_t limit_of(const StackReport *report) {
         return has_limit || report->form == STACK_FORM_TREES ? limit : 0;
 }
 
-void stack_report_write_parameters(const StackReport *report, JsonWriter *writer) {
-        uint32_t limit = is_list(report) ? LIST_ASKED : limit_of(report);
-
-        /* Of two recordings those count that differ, which may be light in both. */
-        if (limit > 0 && !report->is_pair)
-                json_write_member_u64(writer, "limit", limit);
-        if (report->form == STACK_FORM_PPROF)
-                json_write_member_bool(writer, "files", true);
-        if (report->has_rest)
-                return;
+void stack_report_write_places(JsonWriter *writer) {
         json_write_key(writer, "places");
         json_write_array(writer);
         for (unsigned id = 0; id < _RECORD_PLACE_MAX; id++)
@@ -65,9 +56,21 @@ void stack_report_write_parameters(const StackReport *report, JsonWriter *writer
         json_write_end(writer);
 }
 
+void stack_report_write_parameters(const StackReport *report, JsonWriter *writer) {
+        uint32_t limit = is_list(report) ? LIST_ASKED : limit_of(report);
+
+        /* Of two recordings those count that differ, which may be light in both. */
+        if (limit > 0 && !report->is_pair)
+                json_write_member_u64(writer, "limit", limit);
+        if (report->form == STACK_FORM_PPROF)
+                json_write_member_bool(writer, "files", true);
+        if (!report->has_rest)
+                stack_report_write_places(writer);
+}
+
 /* JSON */
 
-static void write_head(JsonOut *out, json_object *first) {
+void stack_report_write_head(JsonOut *out, json_object *first) {
         static const char *const members[] = { "snapshot", "recording", "elapsedNs", "places" };
 
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
@@ -99,7 +102,7 @@ static int write_pair(StackReport *report) {
         for (unsigned side = 0; side < setting->n_columns; side++) {
                 json_out_key(out, setting->sides[side]);
                 json_out_object(out);
-                write_head(out, report->firsts[side]);
+                stack_report_write_head(out, report->firsts[side]);
                 json_out_end(out);
         }
         json_out_key(out, "stacks");
@@ -207,7 +210,7 @@ static int begin(StackReport *report, json_object *reply) {
                 return report->rows.error;
         json_out_init(&report->out, stdout, report->session->json);
         json_out_object(&report->out);
-        write_head(&report->out, reply);
+        stack_report_write_head(&report->out, reply);
         json_out_key(&report->out, "stacks");
         json_out_array(&report->out);
         return 0;

@@ -47,6 +47,9 @@ typedef struct StackReport {
 void stack_report_done(StackReport *report);
 /* Writes the parameters "limit" and "places"; @writer is in an object. */
 void stack_report_write_parameters(const StackReport *report, JsonWriter *writer);
+/* Parts that all views of stacks have: "places" without those of rest; members of a reply. */
+void stack_report_write_places(JsonWriter *writer);
+void stack_report_write_head(JsonOut *out, json_object *first);
 /* A SessionOnReply; @userdata is the StackReport. A list or a pair is matched with the last. */
 int stack_report_on_reply(void *userdata, Connection *connection, json_object *parameters,
                           bool last);

@@ -3,13 +3,10 @@
 
 #include <stdio.h>
 
-#include "metric/record-place.h"
 #include "render/cell.h"
 #include "render/lines.h"
+#include "report/stack-report.h"
 #include "session/complain.h"
-#include "stack/stack-store.h"
-
-static const char *const place_names[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
 
 void waker_view_done(WakerView *view) {
         waker_table_done(&view->table);
@@ -28,26 +25,17 @@ void waker_view_write_parameters(const WakerView *view, JsonWriter *writer) {
         /* Rows of a table are made of many stacks. */
         if (is_json(view) && options_have(options, OPTION_LIMIT) && options->view.limit > 0)
                 json_write_member_u64(writer, "limit", options->view.limit);
-        if (view->has_rest)
-                return;
-        json_write_key(writer, "places");
-        json_write_array(writer);
-        for (unsigned id = 0; id < _RECORD_PLACE_MAX; id++)
-                if (!stack_place_is_rest(span_of(place_names[id])))
-                        json_write_text(writer, place_names[id]);
-        json_write_end(writer);
+        if (!view->has_rest)
+                stack_report_write_places(writer);
 }
 
 static int begin(WakerView *view, json_object *reply) {
-        static const char *const members[] = { "snapshot", "recording", "elapsedNs", "places" };
-
         view->first = json_object_get(reply);
         if (!is_json(view))
                 return 0;
         json_out_init(&view->out, stdout, view->session->json);
         json_out_object(&view->out);
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                json_out_member(&view->out, members[i], cell_member(reply, members[i]));
+        stack_report_write_head(&view->out, reply);
         json_out_key(&view->out, "stacks");
         json_out_array(&view->out);
         return view->out.error;

@@ -74,47 +74,61 @@ static bool place_is_of_kernel(Span place) {
         return false;
 }
 
+/* Functions, the outermost first: of a row of a store, or as a reply has them. */
+typedef struct Frames {
+        const NameSet *functions; /* NULL: they are in @names */
+        const uint32_t *numbers;
+        json_object *names;
+        size_t n;
+} Frames;
+
+static Span frame_name(const Frames *frames, size_t i) {
+        return frames->functions ? name_set_get(frames->functions, frames->numbers[i])
+                                 : cell_string(cell_element(frames->names, i));
+}
+
 /* Chooses at most @max of the frames from @begin on, from the innermost at @end outwards. */
-static size_t choose(const StackStore *store, const uint32_t *frames, size_t begin, size_t end,
-                     bool in_kernel, size_t max, uint32_t *ret) {
+static size_t choose(const Frames *frames, size_t begin, size_t end, bool in_kernel, size_t max,
+                     size_t *ret) {
         size_t n = 0;
 
         for (size_t i = end; i-- > begin && n < max;)
-                if (!is_mute(name_set_get(&store->functions, frames[i]), in_kernel))
-                        ret[n++] = frames[i];
+                if (!is_mute(frame_name(frames, i), in_kernel))
+                        ret[n++] = i;
         return n;
 }
 
-int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
-                        bool is_inward) {
-        const uint32_t *frames = stack_store_frames(store, row);
-        Span place = name_set_get(&store->places, row->place);
-        size_t n_user = 0, n = 0;
-        uint32_t chosen[MAX_LEAVES];
+static int append_chosen(Buffer *cell, Span place, const Frames *frames, bool is_inward) {
+        size_t n_user = 0, n = 0, chosen[MAX_LEAVES];
 
-        while (n_user < row->n_frames && !is_entry(name_set_get(&store->functions, frames[n_user])))
+        while (n_user < frames->n && !is_entry(frame_name(frames, n_user)))
                 n_user++;
         if (n_user == 0 || place_is_of_kernel(place))
-                n = choose(store, frames, n_user, row->n_frames, true, n_user == 0 ? MAX_LEAVES : 1,
-                           chosen);
-        n += choose(store, frames, 0, n_user, false, MAX_LEAVES - n, chosen + n);
+                n = choose(frames, n_user, frames->n, true, n_user == 0 ? MAX_LEAVES : 1, chosen);
+        n += choose(frames, 0, n_user, false, MAX_LEAVES - n, chosen + n);
         /* Where nothing tells more, the innermost is better than none. */
-        if (n == 0 && row->n_frames > 0)
-                chosen[n++] = frames[n_user > 0 ? n_user - 1 : row->n_frames - 1];
+        if (n == 0 && frames->n > 0)
+                chosen[n++] = n_user > 0 ? n_user - 1 : frames->n - 1;
         for (size_t i = 0; i < n; i++) {
                 if (i > 0)
                         buffer_append_text(cell, is_inward ? " \u2192 " : " \u2190 ");
-                printable_append_name(
-                        cell, name_set_get(&store->functions, chosen[is_inward ? n - 1 - i : i]));
+                printable_append_name(cell, frame_name(frames, chosen[is_inward ? n - 1 - i : i]));
         }
         return n > 0 ? buffer_failure(cell) : buffer_append_byte(cell, '-');
 }
 
-int stack_append_functions(Buffer *cell, json_object *stack) {
-        _cleanup_(stack_store_done) StackStore store = {};
-        int r = stack_store_add(&store, 0, stack);
+int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
+                        bool is_inward) {
+        const Frames frames = { .functions = &store->functions,
+                                .numbers = stack_store_frames(store, row),
+                                .n = row->n_frames };
 
-        return r == 0 ? stack_append_leaves(cell, &store, &store.rows[0], false) : r;
+        return append_chosen(cell, name_set_get(&store->places, row->place), &frames, is_inward);
+}
+
+int stack_append_functions(Buffer *cell, Span place, json_object *names) {
+        return append_chosen(cell, place, &(Frames){ .names = names, .n = cell_length(names) },
+                             false);
 }
 
 /* wakers */
@@ -158,7 +172,8 @@ int stack_append_held(Buffer *cell, json_object *held) {
         buffer_append_byte(cell, '[');
         printable_append_name(cell, cell_string(cell_member(held, "place")));
         buffer_append_text(cell, "] ");
-        return stack_append_functions(cell, held);
+        return stack_append_functions(cell, cell_string(cell_member(held, "place")),
+                                      cell_member(held, "frames"));
 }
 
 /* what is not there */

@@ -56,8 +56,8 @@ _must_check_ int stack_text_print_waits(const Lines *lines, const StackStore *st
  */
 int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
                         bool is_inward);
-/* The same of an object that has "place" and "frames", the innermost first. -ENOMEM. */
-_must_check_ int stack_append_functions(Buffer *cell, json_object *stack);
+/* The same of functions in an array of a reply, the innermost first. -ENOMEM. */
+_must_check_ int stack_append_functions(Buffer *cell, Span place, json_object *names);
 
 /* Appends "app/writer" of the members "process" and "thread", or "app" where both are the same. */
 void stack_append_threads(Buffer *cell, json_object *object);

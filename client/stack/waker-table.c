@@ -144,22 +144,6 @@ static void sort(WakerTable *table) {
         qsort_r(table->rows, table->n, sizeof(*table->rows), by_weight, table);
 }
 
-/* The functions of a waker are chosen as those of a thread that waits for another one. */
-static int append_waker_functions(Buffer *cell, json_object *frames) {
-        json_object *stack = json_object_new_object();
-        json_object *place = json_object_new_string("lock");
-        int r = stack && place ? 0 : -ENOMEM;
-
-        if (r == 0) {
-                (void) json_object_object_add(stack, "place", json_object_get(place));
-                (void) json_object_object_add(stack, "frames", json_object_get(frames));
-                r = stack_append_functions(cell, stack);
-        }
-        (void) json_object_put(place);
-        (void) json_object_put(stack);
-        return r;
-}
-
 int waker_table_print(WakerTable *table, size_t limit, const Terminal *terminal, TableLegend legend,
                       FILE *out, size_t *ret_hidden) {
         TableColumn columns[] = {
@@ -203,8 +187,9 @@ int waker_table_print(WakerTable *table, size_t limit, const Terminal *terminal,
                 buffer_append_format(table_cell(output), "%llu",
                                      (unsigned long long) row->n_samples);
                 cell = table_cell(output);
+                /* Chosen as those of a thread that waits for another one. */
                 if (row->frames)
-                        r = append_waker_functions(cell, row->frames);
+                        r = stack_append_functions(cell, SPAN_LITERAL("lock"), row->frames);
                 cell = table_cell(output);
                 if (r == 0 && row->held)
                         r = stack_append_held(cell, row->held);

@@ -622,8 +622,7 @@ int collector_take(Collector *collector, RecordMessage *message) {
                         return -EBADMSG;
                 r = modules_add(&collector->modules, module->dev, module->inode,
                                 (Span){ (const char *) (module + 1), message->n - sizeof(*module) },
-                                fd, &number);
-                fd = -EBADF;
+                                TAKE_FD(fd), &number);
                 if (r == 0 && !collector->modules.all[number]->elf &&
                     strcmp(collector->modules.all[number]->path, MODULE_PATH_VDSO) == 0)
                         module_take_vdso(collector->modules.all[number]);

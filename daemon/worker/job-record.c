@@ -177,7 +177,7 @@ int work_record(Work *work) {
                           "fewer threads or with a longer period.",
         };
         int clocks[LIMIT_CLOCKS], pair[2], r;
-        uint64_t failure;
+        uint64_t failure = 0;
 
         if (order->n_clocks > LIMIT_CLOCKS || !memchr(scope->comm, '\0', sizeof(scope->comm)) ||
             !memchr(scope->cgroup, '\0', sizeof(scope->cgroup)))

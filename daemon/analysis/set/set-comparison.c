@@ -270,6 +270,7 @@ static SetRowView view_row(const SetComparison *comparison, SetGroup *group, uns
         double values[SET_MAX_CAPTURES];
         Row *row = &ret.row;
 
+        assert(samples); /* only rows of the list are viewed */
         for (unsigned side = 0; side < SIDES; side++) {
                 size_t n = set_samples_get(&samples->samples, comparison->sides[side], values);
 

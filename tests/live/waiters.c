@@ -58,6 +58,11 @@ typedef struct Wait {
         uint64_t ns;               /* of that, as the thread says */
 } Wait;
 
+/* What the thread's clocks say at one moment. */
+typedef struct Moment {
+        uint64_t ns, run_ns, delay_ns;
+} Moment;
+
 typedef struct Waiter Waiter;
 struct Waiter {
         const char *kind, *reason;
@@ -70,7 +75,7 @@ struct Waiter {
         sem_t semaphore;
         char *page;
         aio_context_t aio;
-        uint64_t begun_ns, begun_run_ns, begun_delay_ns;
+        Moment begun;
         /* shared, as one may be another process */
         struct {
                 int tid;
@@ -105,22 +110,38 @@ static uint64_t delay_ns(void) {
         return delay;
 }
 
+/*
+ * A thread that waited for a CPU while its clocks were read has clocks of two moments, and reads
+ * them again: after fork() that is one in ten, and always in the same direction.
+ */
+static Moment moment_now(void) {
+        uint64_t delay = delay_ns();
+        Moment moment;
+
+        for (;;) {
+                moment.delay_ns = delay;
+                moment.run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+                moment.ns = clock_ns(CLOCK_MONOTONIC);
+                delay = delay_ns();
+                if (delay == moment.delay_ns)
+                        return moment;
+        }
+}
+
 static void begin(Waiter *waiter) {
-        waiter->begun_delay_ns = delay_ns();
-        waiter->begun_run_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        waiter->begun_ns = clock_ns(CLOCK_MONOTONIC);
+        waiter->begun = moment_now();
 }
 
 static void end(Waiter *waiter) {
-        uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), elapsed = now_ns - waiter->begun_ns;
-        uint64_t run = clock_ns(CLOCK_THREAD_CPUTIME_ID) - waiter->begun_run_ns;
-        uint64_t awake = run + delay_ns() - waiter->begun_delay_ns;
+        Moment now = moment_now(), begun = waiter->begun;
+        uint64_t elapsed = now.ns - begun.ns;
+        uint64_t awake = now.run_ns - begun.run_ns + now.delay_ns - begun.delay_ns;
         size_t n = waiter->done->n;
 
         if (n == MAX_WAITS)
                 return;
         waiter->done->waits[n] =
-                (Wait){ waiter->begun_ns, now_ns, elapsed > awake ? elapsed - awake : 0 };
+                (Wait){ begun.ns, now.ns, elapsed > awake ? elapsed - awake : 0 };
         __atomic_store_n(&waiter->done->n, n + 1, __ATOMIC_RELEASE);
 }
 

@@ -517,11 +517,11 @@ static int end_sample(void *userdata) {
 }
 
 static const TableRows tables[] = {
-        { _MODULE_MAX, module_name_of, module_find, begin_row, read_cell, end_module },
-        { _FRAME_MAX, frame_name_of, frame_find, begin_row, read_cell, end_frame },
-        { _STACK_MAX, stack_name_of, stack_find, begin_row, read_frames, end_stack },
-        { _THREAD_MAX, thread_name_of, thread_find, begin_row, read_cell, end_thread },
-        { _SAMPLE_MAX, sample_name_of, sample_find, begin_row, read_cell, end_sample },
+        { _MODULE_MAX, module_name_of, module_find, begin_row, read_cell, end_module, NULL },
+        { _FRAME_MAX, frame_name_of, frame_find, begin_row, read_cell, end_frame, NULL },
+        { _STACK_MAX, stack_name_of, stack_find, begin_row, read_frames, end_stack, NULL },
+        { _THREAD_MAX, thread_name_of, thread_find, begin_row, read_cell, end_thread, NULL },
+        { _SAMPLE_MAX, sample_name_of, sample_find, begin_row, read_cell, end_sample, NULL },
 };
 
 static const DocumentSection sections[];

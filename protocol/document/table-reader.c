@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TABLE_COUNTS_AT_ONCE 128U
+
 void table_reader_done(TableReader *table) {
         free(table->columns);
+        free(table->n_counts);
         *table = (TableReader){};
 }
 
@@ -27,7 +30,8 @@ static int read_columns(TableReader *table, DocumentReader *document) {
 
         table->has_columns = true;
         table->columns = calloc(TABLE_MAX_COLUMNS, sizeof(*table->columns));
-        if (!table->columns)
+        table->n_counts = calloc(TABLE_MAX_COLUMNS + 1, sizeof(*table->n_counts));
+        if (!table->columns || !table->n_counts)
                 return -ENOMEM;
         r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
         while (r == 0) {
@@ -61,7 +65,21 @@ static int read_columns(TableReader *table, DocumentReader *document) {
                 if (table->n_first == 0 || column < table->n_first)
                         table->n_read = table->n_columns;
         }
+        for (size_t i = table->rows->counts ? table->n_read : 0; i-- > 0;)
+                if (table->rows->counts->has(table->columns[i]))
+                        table->n_counts[i] = 1 + table->n_counts[i + 1];
         return r;
+}
+
+/* Reads what it can of the counts that begin with a cell. Returns how many cells these were. */
+static size_t read_counts(TableReader *table, JsonScanner *scanner, size_t cell) {
+        uint64_t values[TABLE_COUNTS_AT_ONCE];
+        size_t n = MIN_OF(table->n_counts[cell], TABLE_COUNTS_AT_ONCE);
+
+        n = json_scanner_counts(scanner, values, n);
+        if (n > 0)
+                table->rows->counts->take(table->row, table->columns + cell, values, n);
+        return n;
 }
 
 /* The cells of a row, to its end. *ret_column is the one being read, for the complaint. */
@@ -73,8 +91,13 @@ static int read_row(TableReader *table, DocumentReader *document, unsigned *ret_
 
         rows->begin(table->row);
         for (size_t i = 0; i < table->n_read; i++) {
-                unsigned column = table->columns[i];
+                unsigned column;
 
+                if (table->n_counts[i] > 0)
+                        i += read_counts(table, scanner, i);
+                if (i == table->n_read)
+                        break;
+                column = table->columns[i];
                 *ret_column = column;
                 r = json_scanner_next(scanner, &token);
                 if (r != 0)

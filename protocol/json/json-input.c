@@ -444,16 +444,13 @@ static int read_slow(JsonInput *input, JsonNumber *ret) {
 }
 
 /*
- * An integer of at most FAST_DIGITS digits that is wholly in the window is read here; read_slow()
- * looks at whatever may be something else.
+ * Reads an integer of at most FAST_DIGITS digits, behind which there are bytes of the window.
+ * Returns its end; NULL: it may be something else, which read_slow() looks at.
  */
-int json_number_read(JsonInput *input, JsonNumber *ret) {
-        const char *start = input->token + (*input->token == '-' ? 1 : 0), *at = start, *limit;
+static inline const char *read_short(const char *start, uint64_t *ret) {
+        const char *at = start, *limit = start + FAST_DIGITS;
         uint64_t value = 0;
 
-        if (input->end - input->token < FAST_BYTES || input->max_token_bytes < FAST_BYTES)
-                return read_slow(input, ret);
-        limit = start + FAST_DIGITS;
         at += parse_eight(at, &value);
         /* Where the second eight are does not depend on the first: a processor need not wait. */
         if (at == start + 8)
@@ -462,12 +459,40 @@ int json_number_read(JsonInput *input, JsonNumber *ret) {
                 while (at < limit && (unsigned char) *at - (unsigned) '0' <= 9)
                         value = value * 10 + ((unsigned char) *at++ - (unsigned) '0');
         if (at == start || in_number[(unsigned char) *at] || (*start == '0' && at > start + 1))
-                return read_slow(input, ret);
+                return NULL;
+        *ret = value;
+        return at;
+}
 
-        input->at = at;
+int json_number_read(JsonInput *input, JsonNumber *ret) {
+        const char *start = input->token + (*input->token == '-' ? 1 : 0), *end;
+        uint64_t value;
+
+        if (input->end - input->token < FAST_BYTES || input->max_token_bytes < FAST_BYTES)
+                return read_slow(input, ret);
+        end = read_short(start, &value);
+        if (!end)
+                return read_slow(input, ret);
+        input->at = end;
         *ret = (JsonNumber){
                 .magnitude = value,
                 .negative = start > input->token && value > 0,
         };
         return 0;
+}
+
+size_t json_counts_read(JsonInput *input, uint64_t *ret, size_t n) {
+        const char *end;
+        size_t i;
+
+        if (input->max_token_bytes < FAST_BYTES)
+                return 0;
+        for (i = 0; i < n && input->end - input->at > FAST_BYTES && *input->at == ','; i++) {
+                end = read_short(input->at + 1, &ret[i]);
+                if (!end)
+                        break;
+                input->token = input->at + 1;
+                input->at = end;
+        }
+        return i;
 }

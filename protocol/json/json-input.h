@@ -83,3 +83,8 @@ static inline int json_input_fail(JsonInput *input, const char *complaint) {
 _must_check_ int json_string_read(JsonInput *input, Buffer *decoded, Span *ret);
 /* Reads the number at the start of the token, which is '-' or a digit. */
 _must_check_ int json_number_read(JsonInput *input, JsonNumber *ret);
+/*
+ * Reads up to @n times a comma and an unsigned integer, as far as they are short and wholly in the
+ * window. Returns how many it read; the last is the token then.
+ */
+size_t json_counts_read(JsonInput *input, uint64_t *ret, size_t n);

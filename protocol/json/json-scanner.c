@@ -385,13 +385,10 @@ static int stop(JsonScanner *scanner, int failure) {
         return failure;
 }
 
-/* Tells whether a comma of an array and a digit come next; false where they are not at hand. */
-static bool is_next_of_row(const JsonScanner *scanner) {
-        const JsonInput *input = &scanner->input;
-
-        return input->end - input->at >= 2 && input->at[0] == ',' &&
-               (unsigned char) input->at[1] - (unsigned) '0' <= 9 && scanner->depth > 0 &&
-               !scanner->levels[scanner->depth - 1].is_object;
+static void place_token(JsonScanner *scanner, JsonToken token) {
+        scanner->token = token;
+        scanner->offset = scanner->input.window_offset +
+                          (uint64_t) (scanner->input.token - scanner->input.window);
 }
 
 int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
@@ -401,20 +398,24 @@ int json_scanner_next(JsonScanner *scanner, JsonToken *ret) {
         *ret = JSON_TOKEN_END;
         if (scanner->failure != 0)
                 return scanner->failure;
-        /* Nearly all tokens of a large document are numbers of a row, each behind a comma. */
-        if (scanner->expected == JSON_EXPECTED_COMMA_OR_END && is_next_of_row(scanner)) {
-                scanner->input.token = ++scanner->input.at;
-                r = json_number_read(&scanner->input, &scanner->number);
-                token = scanner->number.is_real ? JSON_TOKEN_REAL : JSON_TOKEN_INTEGER;
-        } else
-                r = read_token(scanner, &token);
+        r = read_token(scanner, &token);
         if (r != 0)
                 return stop(scanner, r);
-        scanner->token = token;
-        scanner->offset = scanner->input.window_offset +
-                          (uint64_t) (scanner->input.token - scanner->input.window);
+        place_token(scanner, token);
         *ret = token;
         return 0;
+}
+
+size_t json_scanner_counts(JsonScanner *scanner, uint64_t *ret, size_t n) {
+        if (scanner->failure != 0 || scanner->expected != JSON_EXPECTED_COMMA_OR_END ||
+            scanner->depth == 0 || scanner->levels[scanner->depth - 1].is_object)
+                return 0;
+        n = json_counts_read(&scanner->input, ret, n);
+        if (n == 0)
+                return 0;
+        scanner->number = (JsonNumber){ .magnitude = ret[n - 1] };
+        place_token(scanner, JSON_TOKEN_INTEGER);
+        return n;
 }
 
 bool json_scanner_repeats(const JsonScanner *scanner) {

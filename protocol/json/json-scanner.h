@@ -111,6 +111,13 @@ static inline bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *re
                !scanner->number.negative;
 }
 
+/*
+ * Inside an array, behind a value of it: reads up to @n unsigned integers that come next, each as
+ * json_scanner_next() does, but in fewer steps. Returns how many it read. What it stops at, for any
+ * reason, json_scanner_next() reads or complains about.
+ */
+size_t json_scanner_counts(JsonScanner *scanner, uint64_t *ret, size_t n);
+
 /* After a KEY, consumes its whole value. After OBJECT or ARRAY, consumes the rest of it. */
 _must_check_ int json_scanner_skip(JsonScanner *scanner);
 /*

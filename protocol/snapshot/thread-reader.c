@@ -290,18 +290,10 @@ int thread_reader_cell(void *row, unsigned column, JsonToken token) {
         ThreadReader *reader = row;
         ThreadSample *sample = &reader->sample;
         uint64_t value = 0;
-        MetricId id;
         int r;
 
-        /* Nearly all columns are metrics of this kind. */
-        if (column >= _COLUMN_IDENTITY_MAX) {
-                id = (MetricId) (column - _COLUMN_IDENTITY_MAX);
-                if (thread_cell_kinds[id] != CELL_UNSIGNED ||
-                    !json_scanner_has_u64(reader->scanner, &value))
-                        return read_metric(reader, token, id);
-                thread_sample_put(sample, id, value);
-                return 0;
-        }
+        if (column >= _COLUMN_IDENTITY_MAX)
+                return read_metric(reader, token, (MetricId) (column - _COLUMN_IDENTITY_MAX));
         switch (column) {
         case COLUMN_tid:
         case COLUMN_tgid:
@@ -427,6 +419,22 @@ static int end_thread(void *row) {
         return thread_reader_end(reader);
 }
 
+/* Nearly all columns are metrics of this kind. */
+static bool has_count(unsigned column) {
+        return column >= _COLUMN_IDENTITY_MAX && column < _COLUMN_MAX &&
+               thread_cell_kinds[column - _COLUMN_IDENTITY_MAX] == CELL_UNSIGNED;
+}
+
+static void take_counts(void *row, const unsigned *columns, const uint64_t *values, size_t n) {
+        ThreadReader *reader = row;
+
+        for (size_t i = 0; i < n; i++)
+                thread_sample_put(&reader->sample, (MetricId) (columns[i] - _COLUMN_IDENTITY_MAX),
+                                  values[i]);
+}
+
+static const TableCounts thread_counts = { .has = has_count, .take = take_counts };
+
 const TableRows thread_rows = {
         .n_columns = _COLUMN_MAX,
         .column_name = thread_column_name,
@@ -434,6 +442,7 @@ const TableRows thread_rows = {
         .begin = thread_reader_begin,
         .cell = thread_reader_cell,
         .end = end_thread,
+        .counts = &thread_counts,
 };
 
 /* objects of version 0 */

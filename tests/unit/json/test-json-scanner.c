@@ -351,6 +351,97 @@ START_TEST(no_other_byte_is_a_digit) {
 }
 END_TEST
 
+/* Integers are in the window with enough behind them to be read many at a time. */
+#define TAIL "                                        "
+static const char *const count_rows[] = {
+        "[0,7,12,12345678,123456789,1234567812345678,1234567812345678901,0]" TAIL,
+        "[0,18446744073709551615,18446744073709551616,1,2]" TAIL,
+        "[0,1,-1,2,-0,3,1.5,4,1e3,5,null,6,\"7\",8,[9,10],11,{\"a\":12},13]" TAIL,
+        "[0, 1,2 ,3\n,\t4 , 5]" TAIL,
+        "[[1,2],[3,4],[5,[6,7],8],9]" TAIL,
+        "[1,2" TAIL,
+        "[1,2,]" TAIL,
+        "[1,2,03,4]" TAIL,
+        "[1,2,3x,4]" TAIL,
+        "[1,2,3}" TAIL,
+        "{\"a\":1,2,3,4}" TAIL,
+        "1,2,3,4" TAIL,
+};
+
+/* What a scan says, without the places of integers; @n integers at a time where more than one. */
+static void trace_counts(Span text, size_t first, size_t n, Buffer *ret) {
+        JsonChunks chunks = { .text = text, .first = first };
+        JsonToken token = JSON_TOKEN_NULL;
+        uint64_t values[8] = {};
+        JsonScanner *scanner;
+        int r = 0;
+
+        ck_assert_int_eq(json_scanner_new_stream(json_chunks_refill, &chunks, &limits, &scanner),
+                         0);
+        while (r == 0 && token != JSON_TOKEN_END) {
+                size_t n_read = n > 1 ? json_scanner_counts(scanner, values, n) : 0;
+
+                for (size_t i = 0; i < n_read; i++)
+                        ck_assert_int_eq(buffer_append_format(ret, "\n%d %" PRIu64,
+                                                              (int) JSON_TOKEN_INTEGER, values[i]),
+                                         0);
+                if (n_read > 0) {
+                        uint64_t last = 0;
+
+                        ck_assert(json_scanner_has_u64(scanner, &last));
+                        ck_assert_uint_eq(last, values[n_read - 1]);
+                        ck_assert_uint_eq(strtoull(text.bytes + scanner->offset, NULL, 10), last);
+                        ck_assert(strchr(",[ ", text.bytes[scanner->offset - 1]));
+                }
+                r = json_scanner_next(scanner, &token);
+                if (r != 0)
+                        break;
+                ck_assert_int_eq(buffer_append_format(ret, "\n%d ", (int) token), 0);
+                json_trace_value(scanner, token, ret);
+        }
+        ck_assert_int_eq(buffer_append_format(ret, "\n= %d@%" PRIu64 " %s", r, scanner->offset,
+                                              scanner->complaint),
+                         0);
+        ck_assert(r == 0 || json_scanner_counts(scanner, values, 1) == 0);
+        json_scanner_free(scanner);
+}
+
+START_TEST(integers_many_at_a_time_read_the_same) {
+        Span text = span_of(count_rows[_i]);
+        Buffer single, many;
+
+        buffer_init(&single, 0);
+        buffer_init(&many, 0);
+        trace_counts(text, 0, 1, &single);
+        for (size_t n = 2; n <= 8; n += 3)
+                for (size_t first = 0; first <= text.n; first++) {
+                        buffer_clear(&many);
+                        trace_counts(text, first, n, &many);
+                        ck_assert(span_equal(buffer_span(&single), buffer_span(&many)));
+                }
+        buffer_done(&single);
+        buffer_done(&many);
+}
+END_TEST
+
+/* It is no second reader that reads none: of a row in the window all come in one call. */
+START_TEST(integers_at_hand_come_in_one_call) {
+        JsonScanner *scanner;
+        uint64_t values[8];
+        JsonToken token;
+
+        ck_assert_int_eq(json_scanner_new_text(span_of(count_rows[0]), &limits, &scanner), 0);
+        ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_ARRAY), 0);
+        ck_assert_uint_eq(json_scanner_counts(scanner, values, 8), 0); /* no comma before it */
+        ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_INTEGER), 0);
+        ck_assert_uint_eq(json_scanner_counts(scanner, values, 8), 7);
+        ck_assert_uint_eq(values[5], UINT64_C(1234567812345678901));
+        ck_assert_int_eq(json_scanner_next(scanner, &token), 0);
+        ck_assert_int_eq(token, JSON_TOKEN_ARRAY_END);
+        json_scanner_free(scanner);
+}
+END_TEST
+
 static const struct {
         const char *text;
         const char *decoded;
@@ -474,6 +565,9 @@ int main(void) {
         tcase_add_loop_test(values, numbers_are_exact, 0, ELEMENTSOF(number_rows));
         tcase_add_test(values, integers_of_every_length_are_exact);
         tcase_add_test(values, no_other_byte_is_a_digit);
+        tcase_add_loop_test(values, integers_many_at_a_time_read_the_same, 0,
+                            ELEMENTSOF(count_rows));
+        tcase_add_test(values, integers_at_hand_come_in_one_call);
         tcase_add_loop_test(values, strings_are_decoded, 0, ELEMENTSOF(string_rows));
         tcase_add_test(values, every_character_round_trips_through_its_escape);
         tcase_add_test(values, tokens_come_with_their_offsets);

@@ -143,6 +143,7 @@ static int deliver(Job *job) {
         case PACKET_MEMORY:
         case PACKET_FILES:
         case PACKET_UNWIND:
+        case PACKET_CLOCKS:
         case PACKET_LEFT:
         case PACKET_LISTENING:
                 is_sound = true;

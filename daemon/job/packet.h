@@ -43,6 +43,7 @@ typedef enum PacketKind {
         PACKET_MEMORY,  /* a capture or a probe wants a memory job at the socket that comes along */
         PACKET_FILES,   /* a memory job wants a file job, likewise */
         PACKET_UNWIND,  /* a recording job wants an unwinding job, likewise */
+        PACKET_CLOCKS,  /* a job that loads hands over clocks of some CPUs */
         PACKET_LEFT,    /* OrderLife: a memory job has left a call for this process behind */
         PACKET_LISTENING, /* a listener hears exits from now on */
         _PACKET_KIND_MAX,

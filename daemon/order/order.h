@@ -164,8 +164,7 @@ typedef struct ListenOrder {
 typedef struct RecordOrder {
         OrderFd output; /* where the document is written */
         OrderFd tasks[_TASK_OBJECT_MAX];
-        uint32_t n_clocks;
-        OrderFd clocks[LIMIT_CLOCKS];
+        uint32_t n_clocks;     /* CPUs whose clocks run: they are the main process's */
         bool waiting, running; /* what is sampled */
         bool frames;           /* of the kernel */
         bool wakers;           /* who ends waits */
@@ -284,7 +283,6 @@ _must_check_ int order_set_format(const OrderDoor *door, const char *name, Analy
 /* A job of ORDER_LOAD or ORDER_FOLD made these: its descriptors are of them, in this order. */
 typedef struct ObjectsResult {
         uint32_t n;
-        uint32_t n_clocks; /* behind these */
         uint32_t objects[_TASK_OBJECT_MAX];
         char reason[ORDER_REASON_BYTES]; /* why not all of it is there; "" */
 } ObjectsResult;

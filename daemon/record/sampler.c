@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/index.h"
-#include "kernel/bpf/clock-event.h"
 #include "kernel/procfs/process-map.h"
 #include "kernel/text/text-file.h"
 #include "record/process-file.h"
@@ -466,8 +465,6 @@ int sampler_start(Sampler *sampler) {
             sampler->control->reasons.until_ns < now_ns + sampler->options.limit_ns)
                 sampler->control->reasons.until_ns = now_ns + sampler->options.limit_ns;
         __atomic_store_n(&control->id, now_ns, __ATOMIC_SEQ_CST);
-        for (size_t i = 0; i < sampler->options.n_clocks && sampler->options.running && r == 0; i++)
-                r = clock_event_start(sampler->options.clocks[i], sampler->options.period_ns);
         return r;
 }
 
@@ -512,8 +509,6 @@ static int pass_rest(Sampler *sampler) {
 int sampler_stop(Sampler *sampler) {
         int r;
 
-        for (size_t i = 0; i < sampler->options.n_clocks; i++)
-                clock_event_stop(sampler->options.clocks[i]);
         sampler->summary.end_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
         r = pass_rest(sampler);
         __atomic_store_n(&sampler->control->record.id, 0, __ATOMIC_SEQ_CST);

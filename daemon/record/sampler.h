@@ -24,9 +24,8 @@ typedef struct SamplerOptions {
         pid_t unwinder;          /* that job, which is left out, as this process is */
         int ring, control;       /* maps: TASK_OBJECT_SAMPLES, TASK_OBJECT_CONTROL */
         int go_on, fork, waking; /* programs; negative: it is not there */
-        const int *clocks;       /* events of clocks, see kernel/bpf/clock-event.h */
-        size_t n_clocks;
-        int rest, symbols; /* links of iterators: TASK_OBJECT_REST, TASK_OBJECT_SYMBOLS */
+        size_t n_clocks;         /* of CPUs that run, see kernel/bpf/clock-event.h */
+        int rest, symbols;       /* links of iterators: TASK_OBJECT_REST, TASK_OBJECT_SYMBOLS */
         bool waiting, running;
         bool frames;          /* of the kernel */
         bool wakers;          /* who ends waits */
@@ -47,8 +46,8 @@ typedef struct SamplerOptions {
 typedef struct Sampler Sampler;
 
 /*
- * Opens what takes a privilege: the clocks of all CPUs, symbols of the kernel. All descriptors are
- * borrowed. -ENOTSUP: whom a process starts cannot be seen. -errno.
+ * Opens what takes a privilege: symbols of the kernel. All descriptors are borrowed. -ENOTSUP: whom
+ * a process starts cannot be seen. -errno.
  */
 _must_check_ int sampler_new(const SamplerOptions *options, Sampler **ret);
 Sampler *sampler_free(Sampler *sampler);

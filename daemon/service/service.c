@@ -267,6 +267,7 @@ Manager *service_free(Manager *manager) {
         manager->heartbeat = sd_event_source_disable_unref(manager->heartbeat);
         manager->look = sd_event_source_disable_unref(manager->look);
         manager->turn = sd_event_source_disable_unref(manager->turn);
+        loading_drop_clocks(manager);
         held_files_done(&manager->held);
         (void) fd_close(manager->hung.fd);
         manager->index = spool_index_free(manager->index);

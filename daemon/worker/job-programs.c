@@ -17,10 +17,9 @@
 /*
  * Answers with kernel objects, and with @reason why there are not more, unless that is "".
  */
-static int answer_objects(Work *work, const TaskObjects *objects, const int *clocks,
-                          size_t n_clocks, const char *reason) {
-        ObjectsResult result = { .n_clocks = (uint32_t) n_clocks };
-        int fds[_TASK_OBJECT_MAX + LIMIT_CLOCKS];
+static int answer_objects(Work *work, const TaskObjects *objects, const char *reason) {
+        ObjectsResult result = {};
+        int fds[_TASK_OBJECT_MAX];
 
         for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++) {
                 if (objects->fds[i] < 0)
@@ -28,12 +27,25 @@ static int answer_objects(Work *work, const TaskObjects *objects, const int *clo
                 fds[result.n] = objects->fds[i];
                 result.objects[result.n++] = i;
         }
-        if (n_clocks > 0)
-                memcpy(fds + result.n, clocks, n_clocks * sizeof(*fds));
         (void) snprintf(result.reason, sizeof(result.reason), "%s", reason);
         return answer_packet(&work->answer, PACKET_RESULT,
-                             (Span){ (const char *) &result, sizeof(result) }, fds,
-                             result.n + n_clocks);
+                             (Span){ (const char *) &result, sizeof(result) }, fds, result.n);
+}
+
+/* A host can have more CPUs than one message has descriptors, or this job may open. */
+static int tell_clocks(Work *work, int program) {
+        int fds[LIMIT_CLOCKS_AT_ONCE], opened = 0, r = 0;
+        unsigned cpu = 0;
+        size_t n;
+
+        do {
+                opened = clock_events_open(program, &cpu, fds, LIMIT_CLOCKS_AT_ONCE, &n);
+                if (n > 0)
+                        r = answer_packet(&work->answer, PACKET_CLOCKS, (Span){}, fds, n);
+                for (size_t i = 0; i < n; i++)
+                        (void) close(fds[i]);
+        } while (r == 0 && opened == 0 && n > 0);
+        return r;
 }
 
 /* Programs that were loaded by an earlier process need new clocks: nothing keeps those. */
@@ -43,8 +55,7 @@ int work_load(Work *work) {
         _cleanup_(task_objects_done) TaskObjects objects;
         _cleanup_(fd_closep) int clock = work_take_fd(work, work->order->load.clock);
         char reason[TASK_PROGRAM_REASON_BYTES] = "";
-        int clocks[LIMIT_CLOCKS], program, r = 0;
-        size_t n_clocks = 0;
+        int program, r = 0;
 
         objects = TASK_OBJECTS_NONE;
         if (clock < 0)
@@ -52,12 +63,8 @@ int work_load(Work *work) {
         program = clock >= 0 ? clock : objects.fds[TASK_OBJECT_CLOCK];
         /* Without them running time has no stacks: a recording says so. */
         if (r >= 0 && program >= 0)
-                (void) !clock_events_open(program, clocks, LIMIT_CLOCKS, &n_clocks);
-        if (r >= 0)
-                r = answer_objects(work, &objects, clocks, n_clocks, reason);
-        while (n_clocks > 0)
-                (void) close(clocks[--n_clocks]);
-        return r;
+                r = tell_clocks(work, program);
+        return r >= 0 ? answer_objects(work, &objects, reason) : r;
 }
 
 /* Answers with the file that takes the place of the earlier one, or with none. */
@@ -79,5 +86,5 @@ int work_fold(Work *work) {
                 r = -ENOENT;
         if (r == 0)
                 r = ledger_fold(ledger, &options, &made.fds[TASK_OBJECT_FOLDED]);
-        return r < 0 ? r : answer_objects(work, &made, NULL, 0, "");
+        return r < 0 ? r : answer_objects(work, &made, "");
 }

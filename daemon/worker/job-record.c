@@ -176,14 +176,12 @@ int work_record(Work *work) {
                           "than the space that the spool has left; record for a shorter time, "
                           "fewer threads or with a longer period.",
         };
-        int clocks[LIMIT_CLOCKS], pair[2], r;
+        int pair[2], r;
         uint64_t failure = 0;
 
-        if (order->n_clocks > LIMIT_CLOCKS || !memchr(scope->comm, '\0', sizeof(scope->comm)) ||
+        if (!memchr(scope->comm, '\0', sizeof(scope->comm)) ||
             !memchr(scope->cgroup, '\0', sizeof(scope->cgroup)))
                 return -EBADMSG;
-        for (uint32_t i = 0; i < order->n_clocks; i++)
-                clocks[i] = work_take_fd(work, order->clocks[i]); /* until the job ends */
         for (unsigned i = 0; i < _TASK_OBJECT_MAX; i++)
                 tasks.fds[i] = work_take_fd(work, order->tasks[i]);
         if (tasks.fds[TASK_OBJECT_SAMPLES] < 0 || tasks.fds[TASK_OBJECT_CONTROL] < 0 || output < 0)
@@ -208,7 +206,6 @@ int work_record(Work *work) {
                 .go_on = tasks.fds[TASK_OBJECT_GO_ON],
                 .fork = tasks.fds[TASK_OBJECT_FORK],
                 .waking = tasks.fds[TASK_OBJECT_WAKING],
-                .clocks = clocks,
                 .n_clocks = order->n_clocks,
                 .rest = tasks.fds[TASK_OBJECT_REST],
                 .symbols = tasks.fds[TASK_OBJECT_SYMBOLS],

@@ -70,7 +70,8 @@
 #define LIMIT_RECORD_BYTES \
         (256ull * 1024u * 1024u) /* what was recorded, without its ends; default */
 #define LIMIT_RECORD_SILENCE_NS (60 * NSEC_PER_SEC) /* between two signs of life */
-#define LIMIT_CLOCKS 48u /* CPUs whose clocks a recording has: descriptors of one order */
+#define LIMIT_CLOCKS 8192u       /* CPUs whose clocks a recording has: no kernel has more */
+#define LIMIT_CLOCKS_AT_ONCE 64u /* as many are opened and handed over together */
 #define LIMIT_RECORD_NS (3600 * NSEC_PER_SEC) /* of one recording */
 #define LIMIT_MEMORY_JOBS 8u /* that read memory for captures: one, and those killed in vain */
 #define LIMIT_MEMORY_JOB_BYTES (64ull * 1024u * 1024u) /* RLIMIT_DATA of one */

@@ -162,13 +162,6 @@ static const SandboxCall calls_receive_many[] = {
         {},
 };
 
-/* Events of the CPUs' clocks; pages of a ring that a program fills are mapped before. */
-static const SandboxCall calls_record[] = {
-        WITH("ioctl", 1, PERF_EVENT_IOC_ENABLE), WITH("ioctl", 1, PERF_EVENT_IOC_DISABLE),
-        WITH("ioctl", 1, PERF_EVENT_IOC_PERIOD),
-        {},
-};
-
 /* libbpf asks what this kernel has, loads maps and types of the program, and the program itself. */
 static const SandboxCall calls_load_programs[] = {
         WITH("bpf", 0, BPF_MAP_CREATE), WITH("bpf", 0, BPF_MAP_UPDATE_ELEM),
@@ -228,7 +221,6 @@ const SandboxCallGroup sandbox_call_groups[] = {
         { SANDBOX_FOLD_ROWS, calls_fold_rows },
         { SANDBOX_LISTEN, calls_listen },
         { SANDBOX_RECEIVE_MANY, calls_receive_many },
-        { SANDBOX_RECORD, calls_record },
         { SANDBOX_CHANGE_NAMES, calls_change_names },
         { 0, NULL },
 };

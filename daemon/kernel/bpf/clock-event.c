@@ -8,11 +8,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/macro.h"
+
 #define FIRST_PERIOD_NS 10000000u
 
-int clock_events_open(int program, int *ret_fds, size_t max, size_t *ret_n) {
+int clock_events_open(int program, unsigned *cpu, int *ret_fds, size_t max, size_t *ret_n) {
         struct perf_event_attr event;
-        long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
+        unsigned n_cpus = (unsigned) MAX_OF(sysconf(_SC_NPROCESSORS_CONF), 0);
 
         *ret_n = 0;
         memset(&event, 0, sizeof(event));
@@ -21,8 +23,8 @@ int clock_events_open(int program, int *ret_fds, size_t max, size_t *ret_n) {
         event.config = PERF_COUNT_SW_CPU_CLOCK;
         event.sample_period = FIRST_PERIOD_NS;
         event.disabled = 1;
-        for (long cpu = 0; cpu < n_cpus && *ret_n < max; cpu++) {
-                int fd = (int) syscall(SYS_perf_event_open, &event, -1, cpu, -1,
+        for (; *cpu < n_cpus && *ret_n < max; (*cpu)++) {
+                int fd = (int) syscall(SYS_perf_event_open, &event, -1, (int) *cpu, -1,
                                        PERF_FLAG_FD_CLOEXEC);
 
                 /* It is off. */
@@ -42,13 +44,19 @@ int clock_events_open(int program, int *ret_fds, size_t max, size_t *ret_n) {
         return 0;
 }
 
-int clock_event_start(int fd, uint64_t period_ns) {
-        return ioctl(fd, PERF_EVENT_IOC_PERIOD, &period_ns) < 0 ||
-                               ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0
-                       ? -errno
-                       : 0;
+int clock_events_start(const int *fds, size_t n, uint64_t period_ns) {
+        for (size_t i = 0; i < n; i++)
+                if (ioctl(fds[i], PERF_EVENT_IOC_PERIOD, &period_ns) < 0 ||
+                    ioctl(fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0) {
+                        int r = -errno;
+
+                        clock_events_stop(fds, i);
+                        return r;
+                }
+        return 0;
 }
 
-void clock_event_stop(int fd) {
-        (void) ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+void clock_events_stop(const int *fds, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                (void) ioctl(fds[i], PERF_EVENT_IOC_DISABLE, 0);
 }

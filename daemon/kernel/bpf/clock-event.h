@@ -15,10 +15,12 @@
 #include "base/macro.h"
 
 /*
- * Opens one for each of the first @max CPUs that are there and on, and has it run @program; the
- * descriptors are the caller's. -errno; *ret_n is how many there are in any case.
+ * Opens one for each of the next @max CPUs that are on, from *cpu on, and has it run @program; the
+ * descriptors are the caller's. *cpu is the first that was not looked at: 0 for the first call, and
+ * after the last there are none. -errno; *ret_n is how many there are in any case.
  */
-_must_check_ int clock_events_open(int program, int *ret_fds, size_t max, size_t *ret_n);
-/* Switches one on, every @period_ns from now on. -errno. */
-_must_check_ int clock_event_start(int fd, uint64_t period_ns);
-void clock_event_stop(int fd);
+_must_check_ int clock_events_open(int program, unsigned *cpu, int *ret_fds, size_t max,
+                                   size_t *ret_n);
+/* Switches all on, every @period_ns from now on, or none. -errno. */
+_must_check_ int clock_events_start(const int *fds, size_t n, uint64_t period_ns);
+void clock_events_stop(const int *fds, size_t n);

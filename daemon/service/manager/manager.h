@@ -81,8 +81,8 @@ typedef struct Manager {
         /* How often a caller that asked for "more" gets a progress reply, whatever its job says. */
         uint64_t heartbeat_ns;
         Queue queues[_QUEUE_KIND_MAX];
-        int clocks[LIMIT_CLOCKS]; /* owned: of CPUs, for recordings */
-        size_t n_clocks;
+        int *clocks; /* owned: of CPUs, for recordings */
+        size_t n_clocks, n_clocks_allocated;
         Request *recording; /* borrowed: the one that records; NULL: none does */
         Request *requests;  /* all of them, linked by request.c */
         LogLimit failures;  /* the lines about calls that failed */

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
@@ -85,6 +86,27 @@ static void renounce(void) {
                 log_warning(r, "Could not give up the capabilities that load BPF programs");
 }
 
+void loading_drop_clocks(Manager *manager) {
+        while (manager->n_clocks > 0)
+                (void) close(manager->clocks[--manager->n_clocks]);
+        free(manager->clocks);
+        manager->clocks = NULL;
+        manager->n_clocks_allocated = 0;
+}
+
+int loading_take_clocks(Request *request, const JobReply *note) {
+        Manager *manager = request->manager;
+
+        if (note->kind != PACKET_CLOCKS || manager->n_clocks + note->n_fds > LIMIT_CLOCKS)
+                return 0;
+        if (ARRAY_RESERVE(manager->clocks, manager->n_clocks_allocated,
+                          manager->n_clocks + note->n_fds) != 0)
+                return -ENOMEM;
+        for (size_t i = 0; i < note->n_fds; i++)
+                manager->clocks[manager->n_clocks++] = TAKE_FD(note->fds[i]);
+        return 0;
+}
+
 void loading_take(Request *request, const JobReply *reply) {
         Manager *manager = request->manager;
         bool is_new = false; /* clocks alone are opened for programs that were there */
@@ -92,8 +114,6 @@ void loading_take(Request *request, const JobReply *reply) {
         Since since;
         int r = 0;
 
-        while (manager->n_clocks > 0)
-                (void) close(manager->clocks[--manager->n_clocks]);
         if (reply->kind == PACKET_RESULT && objects_result_unpack(reply->body, &result)) {
                 folding_drop(manager); /* of a ledger that was lost */
                 for (uint32_t i = 0; i < result.n; i++) {
@@ -106,8 +126,6 @@ void loading_take(Request *request, const JobReply *reply) {
                                 log_warning(0, "An object of the kernel could not be kept: %s",
                                             name);
                 }
-                for (uint32_t i = result.n; i < reply->n_fds && i < result.n + result.n_clocks; i++)
-                        manager->clocks[manager->n_clocks++] = TAKE_FD(reply->fds[i]);
                 is_new = result.n > 0;
                 share_own(manager);
                 folding_watch(manager);
@@ -116,6 +134,7 @@ void loading_take(Request *request, const JobReply *reply) {
                                         sizeof(manager->programs_refusal), "%s", result.reason);
         }
         if (!is_loaded(manager)) {
+                loading_drop_clocks(manager);
                 refuse(manager, manager->programs_refusal[0] ? manager->programs_refusal
                                                              : "what was loaded was lost");
         } else if (is_new) {
@@ -140,6 +159,7 @@ void loading_fail(Request *request, const WireErrorDetail *detail) {
 
         (void) snprintf(text, sizeof(text), "the job that loads BPF programs failed%s%s",
                         detail->reason ? ": " : "", detail->reason ? detail->reason : "");
+        loading_drop_clocks(request->manager);
         refuse(request->manager, text);
         renounce();
 }
@@ -184,7 +204,11 @@ static void explain_none(Manager *manager) {
 
 void loading_start(Manager *manager) {
         static const Method method = { "io.ctprof.Job.Load", NULL, RECORD_NOTHING, false };
-        static const Stage stage = { .on_result = on_loaded, .on_failure = on_failed };
+        static const Stage stage = {
+                .on_note = loading_take_clocks,
+                .on_result = on_loaded,
+                .on_failure = on_failed,
+        };
         _cleanup_(fd_closep) int clock = -EBADF;
         _cleanup_(freep) Order *order = NULL;
         Request *request;
@@ -331,9 +355,9 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
                 if (fd >= 0)
                         r = request_add_fd(request, fd, &record->tasks[objects[i]]);
         }
-        for (size_t i = 0; i < manager->n_clocks && r == 0; i++)
-                r = request_add_copy(request, manager->clocks[i],
-                                     &record->clocks[record->n_clocks++]);
+        record->n_clocks = (uint32_t) manager->n_clocks;
+        if (r == 0 && record->running)
+                r = clock_events_start(manager->clocks, manager->n_clocks, record->period_ns);
         if (r != 0)
                 return r;
         if (record->tasks[TASK_OBJECT_SAMPLES] == 0 || record->tasks[TASK_OBJECT_CONTROL] == 0)
@@ -351,8 +375,7 @@ void loading_end_sampling(const Manager *manager) {
         _cleanup_(task_objects_done) TaskObjects objects;
         int r;
 
-        for (size_t i = 0; i < manager->n_clocks; i++)
-                clock_event_stop(manager->clocks[i]);
+        clock_events_stop(manager->clocks, manager->n_clocks);
         take_switch(manager, &objects);
         r = sampling_end(&objects);
         if (r < 0)

@@ -26,6 +26,9 @@ void loading_start(Manager *manager);
 bool loading_is_due(const Manager *manager, BackendChoice choice);
 /* The order of that job. */
 LoadOrder loading_order(const Manager *manager);
+/* Takes a note of that job: clocks of CPUs. */
+int loading_take_clocks(Request *request, const JobReply *note);
+void loading_drop_clocks(Manager *manager);
 /* Take the reply of that job, for a request that waited for it. */
 void loading_take(Request *request, const JobReply *reply);
 void loading_fail(Request *request, const WireErrorDetail *detail);
@@ -47,7 +50,7 @@ bool loading_look_at_reasons(const Manager *manager, ReasonState *ret);
 _must_check_ int loading_add(Request *request, CaptureOrder *order, BackendChoice choice);
 
 /*
- * Adds what a recording takes samples with. REQUEST_ANSWERED when there is none: the caller is told
+ * Adds what a recording takes samples with, and starts the clocks of the CPUs. REQUEST_ANSWERED when there is none: the caller is told
  * why.
  */
 _must_check_ int loading_add_sampling(Request *request, RecordOrder *record);

@@ -231,6 +231,7 @@ static int on_not_loaded(Request *request, WireError error, const WireErrorDetai
 
 static int prepare_capture(Request *request) {
         static const Stage loading = {
+                .on_note = loading_take_clocks,
                 .on_result = on_loaded,
                 .on_failure = on_not_loaded,
                 .keeps_place = true,

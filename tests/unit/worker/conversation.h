@@ -133,6 +133,7 @@ static inline void conversation_take(PacketReader *reader, Conversation *ret) {
                 ck_assert_ptr_nonnull(ret->replies[ret->n++]);
                 break;
         case PACKET_UNWIND:
+        case PACKET_CLOCKS:
         case PACKET_FILES: /* nobody parses files: its descriptor is closed with the next packet */
         case PACKET_ENTRIES:
         case PACKET_CHANGE:

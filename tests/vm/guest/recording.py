@@ -42,12 +42,14 @@ def symbols():
 def recorded():
     """a recording of two seconds verifies, and has stacks of the kernel, and of user mode where threads are seen to go on"""
     # Debian's kernels keep clocks from everybody but CAP_SYS_ADMIN above 2.
-    with sysctl("kernel.perf_event_paranoid", 2), reasons.Waiters() as waiters:
+    with sysctl("kernel.perf_event_paranoid", 2):
+        # Before the load, which leaves the service manager little of an emulated processor.
         machine.restart()
-        # In the second one threads still sleep that went to sleep in the first.
-        for _ in range(2):
-            call("Record", tag="recorded", replace=True, forNs=2_000_000_000)
-        pid = waiters.process.pid
+        with reasons.Waiters() as waiters:
+            # In the second one threads still sleep that went to sleep in the first.
+            for _ in range(2):
+                call("Record", tag="recorded", replace=True, forNs=2_000_000_000)
+            pid = waiters.process.pid
     machine.intact("recorded")
     first, *rest = call("Stacks", recording={"name": "recorded"}, limit=10000)
     facts = first["recording"]

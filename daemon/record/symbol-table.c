@@ -58,6 +58,17 @@ bool symbol_table_is_whole(Elf *elf) {
         return find_section(elf, SHT_SYMTAB, &header) != NULL;
 }
 
+/*
+ * Tables of debug files have the version of an exported function in its name ("read@@GLIBC_2.2.5"),
+ * those of libraries beside it: one function has one name.
+ */
+static Span without_version(const char *name) {
+        size_t n = strnlen(name, SYMBOL_NAME_MAX_BYTES);
+        const char *version = n > 1 ? memchr(name + 1, '@', n - 1) : NULL;
+
+        return (Span){ name, version ? (size_t) (version - name) : n };
+}
+
 /* Libraries have names of their own for what they export: local ones, and with underscores. */
 int symbol_table_add_elf(SymbolTable *table, Elf *elf) {
         GElf_Shdr header;
@@ -83,8 +94,7 @@ int symbol_table_add_elf(SymbolTable *table, Elf *elf) {
                         continue;
                 name = elf_strptr(elf, header.sh_link, symbol.st_name);
                 if (name && *name)
-                        r = add(table, symbol.st_value, symbol.st_size,
-                                (Span){ name, strnlen(name, SYMBOL_NAME_MAX_BYTES) }, 0,
+                        r = add(table, symbol.st_value, symbol.st_size, without_version(name), 0,
                                 (GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? 2u : 0u) +
                                         (*name == '_' ? 1u : 0u));
         }

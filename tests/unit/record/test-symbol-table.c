@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "record/module.h"
 #include "record/symbol-table.h"
+#include "small-elf.h"
 
 static const char *name_at(const SymbolTable *table, uint64_t address) {
         const Symbol *symbol = symbol_table_find(table, address);
@@ -167,6 +168,25 @@ START_TEST(several_names_of_one_function) {
 }
 END_TEST
 
+/* A name that ends in a version, as tables of debug files have it, is the one before that. */
+START_TEST(names_with_a_version) {
+        static char file[SMALL_ELF_BYTES];
+        SymbolTable table = {};
+        Elf *elf;
+
+        (void) elf_version(EV_CURRENT);
+        small_elf_make(file);
+        memcpy(file + SMALL_ELF_NAMES_AT + 1, "wo@k\0s@@rt", sizeof("wo@k\0s@@rt"));
+        elf = elf_memory(file, sizeof(file));
+        ck_assert_int_eq(symbol_table_add_elf(&table, elf), 0);
+        symbol_table_sort(&table);
+        ck_assert_str_eq(name_at(&table, SMALL_ELF_WORK), "wo");
+        ck_assert_str_eq(name_at(&table, SMALL_ELF_START), "s");
+        symbol_table_done(&table);
+        (void) elf_end(elf);
+}
+END_TEST
+
 /* Neither a file that is none nor one that could not be opened has symbols. */
 START_TEST(no_program) {
         Modules modules = {};
@@ -197,6 +217,7 @@ int main(void) {
         tcase_add_test(tcase, code_that_is_replaced_later);
         tcase_add_test(tcase, own_program);
         tcase_add_test(tcase, several_names_of_one_function);
+        tcase_add_test(tcase, names_with_a_version);
         tcase_add_test(tcase, no_program);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

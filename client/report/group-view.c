@@ -292,9 +292,8 @@ static int begin(GroupView *view, json_object *reply) {
                         quote_json(cell_member(cell_member(reply, "before"), "name"),
                                    quoted_before),
                         quote_json(cell_member(cell_member(reply, "after"), "name"), quoted_after));
-        view->form.waits_for_stacks = view->form.kind == REPORT_INTERVAL &&
-                                      group_view_has_stacks(view) && view->form.overview &&
-                                      !view->form.rows;
+        view->form.waits_for_stacks =
+                group_view_has_stacks(view) && view->form.overview && !view->form.rows;
         return view->sink->type->begin(view->sink, reply);
 }
 

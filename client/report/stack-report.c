@@ -241,6 +241,8 @@ int stack_report_on_reply(void *userdata, Connection *connection, json_object *p
         if (last)
                 report->n_hidden = number_add_saturating(report->n_hidden,
                                                          cell_u64(parameters, "hiddenStacks"));
+        if (r == 0 && last && is_list(report))
+                stack_store_drop_unsampled(&report->store);
         if (r == 0 && last && (report->is_pair ? report->side == 1 : is_list(report)))
                 r = stack_store_match(&report->store);
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;

@@ -78,6 +78,28 @@ int stack_store_add(StackStore *store, unsigned side, json_object *stack) {
         return 0;
 }
 
+void stack_store_drop_unsampled(StackStore *store) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < store->n; i++) {
+                StoredStack *row = &store->rows[i];
+                Span name = row->n_frames == 1 ? name_set_get(&store->functions,
+                                                              stack_store_frames(store, row)[0])
+                                               : (Span){};
+                bool is_outside = span_is(name, "[before or after the recording]");
+                uint64_t *sums = is_outside ? store->outside_ns : store->unsampled_ns;
+
+                if (!is_outside && !span_is(name, "[too short to be sampled]")) {
+                        store->rows[n++] = *row;
+                        continue;
+                }
+                for (unsigned side = 0; side < 2; side++)
+                        sums[side] = number_add_saturating(sums[side], row->of[side].ns);
+                (void) json_object_put(row->woken_by);
+        }
+        store->n = n;
+}
+
 /* amounts */
 
 void stack_amount_add(StackAmount *sum, const StackAmount *amount) {

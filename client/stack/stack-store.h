@@ -50,6 +50,8 @@ typedef struct StackStore {
         uint32_t *frames; /* numbers of functions */
         size_t n_frames, n_frames_allocated;
         uint64_t elapsed_ns[2]; /* of each recording; 0: there is none, or it is not known */
+        /* What stack_store_drop_unsampled() has taken out of each. */
+        uint64_t outside_ns[2], unsampled_ns[2];
 } StackStore;
 
 void stack_store_done(StackStore *store);
@@ -66,6 +68,8 @@ static inline bool stack_store_is_pair(const StackStore *store) {
 }
 /* Adds up what is the same; of a row that is not there nothing is added. */
 void stack_amount_add(StackAmount *sum, const StackAmount *amount);
+/* Takes out what has a word in place of functions as there is no sample of it. */
+void stack_store_drop_unsampled(StackStore *store);
 /* How many threads were there on average, and the standard error of that. */
 double stack_store_threads(const StackStore *store, const StackAmount *amount, unsigned side);
 double stack_store_change(const StackStore *store, const StackAmount of[static 2]);

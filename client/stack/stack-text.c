@@ -57,6 +57,7 @@ static bool is_mute(Span name, bool in_kernel) {
         static const char *const of_libc[] = {
                 "clone3", "__clone", "start_thread", "__libc_", "_start", "__GI_", "__lll_lock",
                 "__futex_abstimed", "__syscall_cancel", "__internal_syscall_cancel",
+                "clock_nanosleep", "__clock_nanosleep", "nanosleep", "__nanosleep",
         };
         // clang-format on
 
@@ -126,9 +127,9 @@ int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack
         return append_chosen(cell, name_set_get(&store->places, row->place), &frames, is_inward);
 }
 
-int stack_append_functions(Buffer *cell, Span place, json_object *names) {
+int stack_append_functions(Buffer *cell, Span place, json_object *names, bool is_inward) {
         return append_chosen(cell, place, &(Frames){ .names = names, .n = cell_length(names) },
-                             false);
+                             is_inward);
 }
 
 /* wakers */
@@ -168,12 +169,12 @@ void stack_append_waker(Buffer *cell, json_object *waker) {
         buffer_append_byte(cell, ']');
 }
 
-int stack_append_held(Buffer *cell, json_object *held) {
+int stack_append_held(Buffer *cell, json_object *held, bool is_inward) {
         buffer_append_byte(cell, '[');
         printable_append_name(cell, cell_string(cell_member(held, "place")));
         buffer_append_text(cell, "] ");
         return stack_append_functions(cell, cell_string(cell_member(held, "place")),
-                                      cell_member(held, "frames"));
+                                      cell_member(held, "frames"), is_inward);
 }
 
 /* what is not there */
@@ -247,6 +248,34 @@ static int print_rest(const StackText *text, const Lines *lines, const char *way
         return lines_print_buffer(lines, "", &line);
 }
 
+/* "without a sample: 24.5s before or after the recording, 1.2s too short" */
+static int print_unsampled(const StackText *text, const StackStore *store, const Lines *lines,
+                           bool is_pair) {
+        int r = 0;
+
+        for (unsigned side = 0; r == 0 && side < 1u + is_pair; side++) {
+                uint64_t outside_ns = store->outside_ns[side], short_ns = store->unsampled_ns[side];
+                _cleanup_(buffer_done) Buffer line = {};
+
+                if (outside_ns == 0 && short_ns == 0)
+                        continue;
+                buffer_append_format(&line,
+                                     "%s%swithout a sample: ", is_pair ? text->words[side] : "",
+                                     is_pair ? ": " : "");
+                if (outside_ns > 0) {
+                        compact_append_span(&line, (double) outside_ns);
+                        buffer_append_text(&line, " before or after the recording");
+                }
+                if (short_ns > 0) {
+                        buffer_append_text(&line, outside_ns > 0 ? ", " : "");
+                        compact_append_span(&line, (double) short_ns);
+                        buffer_append_text(&line, " too short to be sampled");
+                }
+                r = lines_print_buffer(lines, "", &line);
+        }
+        return r;
+}
+
 /* Samples that were taken and are in no stack. */
 static void print_lost(const StackText *text, const Lines *lines, bool is_pair) {
         static const char *const keys[] = { "lostRing", "lostPending", "lostStorage", "lostBusy",
@@ -275,6 +304,8 @@ static int print_end(const StackText *text, const StackStore *store, const char 
         if (is_pair && !text->has_rest && text->is_chatty)
                 lines_format(&lines, "", "without places in which threads wait for work%s",
                              way_to_rest);
+        if (r == 0)
+                r = print_unsampled(text, store, &lines, is_pair);
         if (r == 0)
                 print_lost(text, &lines, is_pair);
         if (r == 0 && text->n_hidden > 0 && text->is_chatty)
@@ -410,7 +441,7 @@ static void add_numbers(Table *table, const StackStore *store, const StackAmount
 /* one a line */
 
 /* ", held by app/writer 97 % in [sleep] usleep", or woken, where it is not known what it did. */
-static int append_woken(Buffer *cell, const StoredStack *row) {
+static int append_woken(Buffer *cell, const StoredStack *row, bool is_inward) {
         json_object *held = cell_member(row->woken_by, "held");
 
         buffer_append_text(cell, held ? ", held by " : ", woken by ");
@@ -420,7 +451,7 @@ static int append_woken(Buffer *cell, const StoredStack *row) {
         if (!held)
                 return 0;
         buffer_append_text(cell, " in ");
-        return stack_append_held(cell, held);
+        return stack_append_held(cell, held, is_inward);
 }
 
 int stack_text_print_list(const StackText *text, const StackStore *store) {
@@ -455,7 +486,7 @@ int stack_text_print_list(const StackText *text, const StackStore *store) {
                 cell = table_cell(table);
                 stack_append_leaves(cell, store, row, false);
                 if (row->woken_by)
-                        r = append_woken(cell, row);
+                        r = append_woken(cell, row, false);
                 table_end_row(table, 0);
         }
         if (r == 0)
@@ -624,6 +655,40 @@ static bool place_is_taken(Span place) {
 /* So many threads, or a part of one, are worth a line. */
 #define LEAST_WAITING 0.1
 
+/* Whether so many threads waited there, or there was such a change, that it is worth a line. */
+static bool is_worth_a_line(const StackStore *store, const StoredStack *row) {
+        if (!stack_store_is_pair(store))
+                return !span_is(name_set_get(&store->places, row->place), "running") &&
+                       stack_store_threads(store, &row->of[0], 0) >= LEAST_WAITING;
+        return fabs(stack_store_change(store, row->of)) >=
+               MAX_OF(LEAST_WAITING, 2 * stack_store_change_error(store, row->of));
+}
+
+static int print_wait(const Lines *lines, const StackStore *store, const StoredStack *row) {
+        bool is_pair = stack_store_is_pair(store);
+        _cleanup_(buffer_done) Buffer line = {};
+        Lines two = *lines;
+        int r = 0;
+
+        printable_append_name(&line, name_set_get(&store->names, row->process));
+        buffer_append_byte(&line, ' ');
+        printable_append_name(&line, name_set_get(&store->places, row->place));
+        buffer_append_byte(&line, ' ');
+        compact_append_threads(&line, stack_store_threads(store, &row->of[0], 0));
+        if (is_pair) {
+                buffer_append_text(&line, " \u2192 ");
+                compact_append_threads(&line, stack_store_threads(store, &row->of[1], 1));
+        }
+        buffer_append_text(&line, ": ");
+        stack_append_leaves(&line, store, row, true);
+        if (row->woken_by) {
+                r = append_woken(&line, row, true);
+                /* Who has what others wait for is worth another line. */
+                two.max_lines = lines->max_lines > 0 ? lines->max_lines + 1 : 0;
+        }
+        return r == 0 ? lines_print_buffer(&two, is_pair ? "changed" : "waits", &line) : r;
+}
+
 int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t max) {
         _cleanup_(freep) bool *has_line = calloc(store->names.n + 1, sizeof(*has_line));
         size_t n = 0;
@@ -634,23 +699,13 @@ int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t m
         /* Who waits for others to do or send something most often waits for work. */
         for (size_t k = 0; r == 0 && k < 2 * store->n && n < max && store->elapsed_ns[0] > 0; k++) {
                 const StoredStack *row = &store->rows[k % store->n];
-                double threads = stack_store_threads(store, &row->of[0], 0);
                 Span place = name_set_get(&store->places, row->place);
-                _cleanup_(buffer_done) Buffer line = {};
 
                 if (has_line[row->process] || stack_place_is_rest(place) ||
-                    span_is(place, "running") || place_is_taken(place) != (k < store->n) ||
-                    !(threads >= LEAST_WAITING))
+                    place_is_taken(place) != (k < store->n) || !is_worth_a_line(store, row))
                         continue;
                 has_line[row->process] = true;
-                printable_append_name(&line, name_set_get(&store->names, row->process));
-                buffer_append_byte(&line, ' ');
-                printable_append_name(&line, place);
-                buffer_append_byte(&line, ' ');
-                compact_append_threads(&line, threads);
-                buffer_append_text(&line, ": ");
-                stack_append_leaves(&line, store, row, true);
-                r = lines_print_buffer(lines, "waits", &line);
+                r = print_wait(lines, store, row);
                 n++;
         }
         return r;

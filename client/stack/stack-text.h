@@ -45,7 +45,11 @@ int stack_append_scope(Buffer *line, json_object *recording);
  *     waits  app lock 6.8: worker_main → flush → pthread_mutex_lock
  *
  * is the heaviest stack in which its threads wait, and how many do on average; nothing where hardly
- * any does. The store has one recording and is matched. 0 or -errno.
+ * any does. Of two recordings it is for each process what changed most, also of what runs:
+ *
+ *     changed  app lock 0.05 → 6.8: worker_main → flush → pthread_mutex_lock
+ *
+ * The store is matched. 0 or -errno.
  */
 _must_check_ int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t max);
 
@@ -56,12 +60,13 @@ _must_check_ int stack_text_print_waits(const Lines *lines, const StackStore *st
  */
 int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
                         bool is_inward);
-/* The same of functions in an array of a reply, the innermost first. -ENOMEM. */
-_must_check_ int stack_append_functions(Buffer *cell, Span place, json_object *names);
+/* The same of functions in an array of a reply. -ENOMEM. */
+_must_check_ int stack_append_functions(Buffer *cell, Span place, json_object *names,
+                                        bool is_inward);
 
 /* Appends "app/writer" of the members "process" and "thread", or "app" where both are the same. */
 void stack_append_threads(Buffer *cell, json_object *object);
 /* Appends these of an object that tells who woke a thread, or a word in brackets. */
 void stack_append_waker(Buffer *cell, json_object *waker);
 /* Appends "[sleep] usleep ← flush" of the member "held" of such an object. -ENOMEM. */
-_must_check_ int stack_append_held(Buffer *cell, json_object *held);
+_must_check_ int stack_append_held(Buffer *cell, json_object *held, bool is_inward);

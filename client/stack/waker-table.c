@@ -189,10 +189,10 @@ int waker_table_print(WakerTable *table, size_t limit, const Terminal *terminal,
                 cell = table_cell(output);
                 /* Chosen as those of a thread that waits for another one. */
                 if (row->frames)
-                        r = stack_append_functions(cell, SPAN_LITERAL("lock"), row->frames);
+                        r = stack_append_functions(cell, SPAN_LITERAL("lock"), row->frames, false);
                 cell = table_cell(output);
                 if (r == 0 && row->held)
-                        r = stack_append_held(cell, row->held);
+                        r = stack_append_held(cell, row->held, false);
                 else if (!columns[8].absent)
                         buffer_append_byte(cell, ' ');
                 table_end_row(output, 0);

@@ -325,7 +325,7 @@ int compare_subjects(Session *session, GroupView *view, const SubjectReference s
 }
 
 /* What stands below two intervals of which at least one is a recording, or why it does not. */
-static int compare_stacks(Session *session, const GroupView *view,
+static int compare_stacks(Session *session, GroupView *view,
                           const SubjectReference subjects[static 2]) {
         const Reference recordings[] = { subjects[0].ends[0], subjects[1].ends[0] };
         char with[QUOTE_BYTES], without[QUOTE_BYTES];
@@ -333,7 +333,7 @@ static int compare_stacks(Session *session, const GroupView *view,
 
         if (group_view_has_stacks(view))
                 return show_stacks(session, recordings, ELEMENTSOF(recordings), STACK_FORM_LIST,
-                                   NULL);
+                                   view);
         if (session->is_chatty)
                 (void) printf("\nno stacks: %s has some, and %s was not recorded\n",
                               quote(subjects[first ? 0 : 1].text, with),

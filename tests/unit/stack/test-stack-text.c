@@ -353,6 +353,97 @@ START_TEST(each_process_that_waits_has_a_line) {
 }
 END_TEST
 
+/* What runs more counts, too; what is within its error does not. */
+START_TEST(each_process_that_changed_has_a_line) {
+        static const Terminal terminal = { .out = true, .columns = 80 };
+        StackStore store = { .elapsed_ns = TEN_SECONDS };
+        Written written;
+
+        fill_side(&store, 0,
+                  "[" STACK("db", "running", "9000000000", "\"scan\"") "," STACK_OF(
+                          "vague", "vague", "running", "9000000000", "5000000000", "false",
+                          "\"v\"") "," STACK("idler", "poll", "90000000000", "\"p\"") "]");
+        fill_side(&store, 1,
+                  "[" STACK("db", "running", "1000000000", "\"scan\"") "," STACK(
+                          "app", "lock", "20000000000", "\"work\",\"pthread_mutex_lock\"") "]");
+        ck_assert_int_eq(stack_store_match(&store), 0);
+        written_begin(&written);
+        ck_assert_int_eq(
+                stack_text_print_waits(
+                        &(Lines){ .out = written.file, .terminal = &terminal, .label_columns = 8 },
+                        &store, 3),
+                0);
+        written_end(&written);
+        ck_assert_str_eq(written.text,
+                         "changed   app lock 0 \u2192 2.0: work \u2192 pthread_mutex_lock\n"
+                         "changed   db running 0.90 \u2192 0.10: scan\n");
+        free(written.text);
+        stack_store_done(&store);
+}
+END_TEST
+
+/* The line above the groups has the holder of a lock, too. */
+START_TEST(a_holder_has_a_line) {
+        static const Terminal terminal = { .out = true, .columns = 40 };
+        StackStore store = { .elapsed_ns = { 1000 } };
+        Written written;
+
+        fill(&store, "[" WOKEN("a", "1000",
+                               "{\"kind\":\"thread\",\"process\":\"app\",\"thread\":\"w\",\"ns\":"
+                               "900,\"held\":{\"place\":\"sleep\",\"frames\":[\"rest\",\"nap\","
+                               "\"nanosleep\"]}}") "]");
+        ck_assert_int_eq(stack_store_match(&store), 0);
+        written_begin(&written);
+        ck_assert_int_eq(stack_text_print_waits(&(Lines){ .out = written.file,
+                                                          .terminal = &terminal,
+                                                          .label_columns = 8,
+                                                          .max_lines = 1 },
+                                                &store, 3),
+                         0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, "waits     app lock 1.0: f, held by app/w\n"
+                                       "          90 % in [sleep] rest \u2192 nap\n");
+        free(written.text);
+        stack_store_done(&store);
+}
+END_TEST
+
+/* Time without a sample is in no stack of a list, and is told below. */
+START_TEST(what_has_no_sample_is_below_the_list) {
+        static const Terminal terminal = {};
+        StackText text = { .terminal = &terminal };
+        StackStore store = {};
+        Written written;
+
+        fill(&store,
+             "[" STACK(
+                     "app", "running", "3000000000",
+                     "\"[before or after the recording]\"") "," STACK("app", "lock", "2000000000",
+                                                                      "\"f\"") "," STACK("app",
+                                                                                         "lock",
+                                                                                         "100000000"
+                                                                                         "0",
+                                                                                         "\"[too "
+                                                                                         "short to "
+                                                                                         "be "
+                                                                                         "sampled]"
+                                                                                         "\"") "]");
+        stack_store_drop_unsampled(&store);
+        ck_assert_int_eq(stack_store_match(&store), 0);
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, "stacks\n"
+                                       "PROCESS PLACE  TIME SHARE STACK\n"
+                                       "app     lock  2.00s 100 % f\n"
+                                       "without a sample: 3.00s before or after the recording, "
+                                       "1.00s too short to be sampled\n");
+        free(written.text);
+        stack_store_done(&store);
+}
+END_TEST
+
 START_TEST(without_stacks_there_is_a_word) {
         static const Terminal terminal = {};
         StackText text = { .terminal = &terminal };
@@ -445,6 +536,9 @@ int main(void) {
         tcase_add_test(print, exact_times_have_no_error);
         tcase_add_test(print, two_recordings_are_told_by_what_changed);
         tcase_add_test(print, each_process_that_waits_has_a_line);
+        tcase_add_test(print, each_process_that_changed_has_a_line);
+        tcase_add_test(print, a_holder_has_a_line);
+        tcase_add_test(print, what_has_no_sample_is_below_the_list);
         tcase_add_test(print, without_stacks_there_is_a_word);
         tcase_add_loop_test(print, the_heading_says_of_what_they_are, 0, ELEMENTSOF(scope_rows));
         tcase_add_test(print, what_is_no_stack_is_harmless);

@@ -661,6 +661,9 @@ int collector_run(Collector *collector, int socket,
                         r = record_message_send(socket, RECORD_MESSAGE_SEEK, &name, sizeof(name),
                                                 NULL, 0, -1);
                 }
+                if (r == 0 && ret_end->kind == RECORD_MESSAGE_KERNEL)
+                        r = record_message_send(socket, RECORD_MESSAGE_KERNEL, NULL, 0, NULL, 0,
+                                                -1);
                 if (r < 0)
                         return r;
         }

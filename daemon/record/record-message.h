@@ -9,9 +9,10 @@
  * files hold is of strangers; so the first one copies it and never looks into it, and the second
  * one, which does, may do nothing but read, compute and write one file.
  *
- *     KERNEL   a descriptor: the lines of /proc/kallsyms, as they are for who may see addresses
+ *     KERNEL   a descriptor: the lines of /proc/kallsyms, as they are for who may see addresses;
+ *              answered by the same without one when they are read
  *     MODULE   RecordModule, its path; a descriptor of the file, unless it could not be opened
- *     SEEK     the answer to that, the only one: DebugFileName, what the first one is to look for
+ *     SEEK     the answer to that: DebugFileName, what the first one is to look for
  *     DEBUG    RecordDebug; a descriptor of a file that may be the one that is looked for
  *     PROCESS  RecordProcess, Mapping of it in ascending order; replaces what was told of it before
  *     JIT      RecordProcess, which was told before; a descriptor of the map of its code that was

@@ -364,6 +364,23 @@ int sampler_pass(Sampler *sampler, uint64_t until_ns) {
 
 /* beginning and end */
 
+/*
+ * Reading all functions of the kernel takes longer than the ring has room for samples, so that none
+ * is taken before it is done.
+ */
+static int tell_kernel(Sampler *sampler, int symbols) {
+        RecordMessage answer;
+        int socket = sampler->options.socket;
+        int r = record_message_send(socket, RECORD_MESSAGE_KERNEL, NULL, 0, NULL, 0, symbols);
+
+        if (r == 0)
+                r = record_message_receive(socket, sampler->space, &answer);
+        if (r < 0)
+                return r;
+        (void) fd_close(answer.fd);
+        return answer.kind == RECORD_MESSAGE_KERNEL ? 0 : -EBADMSG;
+}
+
 int sampler_new(const SamplerOptions *options, Sampler **ret) {
         _cleanup_(sampler_freep) Sampler *sampler = calloc(1, sizeof(*sampler));
         _cleanup_(fd_closep) int kernel = -EBADF;
@@ -407,9 +424,7 @@ int sampler_new(const SamplerOptions *options, Sampler **ret) {
                 /* Before 6.0 there is only the file. */
                 kernel = options->symbols >= 0 ? bpf_iter_create(options->symbols)
                                                : open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-                r = kernel < 0 ? 0
-                               : record_message_send(options->socket, RECORD_MESSAGE_KERNEL, NULL,
-                                                     0, NULL, 0, kernel);
+                r = kernel < 0 ? 0 : tell_kernel(sampler, kernel);
                 if (r < 0)
                         return r;
         }

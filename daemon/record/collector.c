@@ -44,10 +44,10 @@ typedef struct Wake {
         uint32_t waker, stack;
 } Wake;
 
-/* Where a thread was, and until when: what a lock was held for. */
+/* Where a thread was, and until when: what a lock was held for, or whom its holder waited for. */
 typedef struct Deed {
+        StackSampleKey key;
         uint64_t end_ns, ns;
-        uint32_t thread, place, stack;
 } Deed;
 #define MAX_DEEDS 4096u /* that are remembered: some seconds of samples */
 #define MAX_HOLDS 16u   /* different ones of one thread that are told apart */
@@ -464,8 +464,7 @@ static int add_part(Collector *collector, StackSampleKey key, const RecordPart *
         if (part->weight_ns == 0)
                 return 0;
         collector->deeds[collector->n_deeds++ % MAX_DEEDS] =
-                (Deed){ end_ns, part->ns > 0 ? part->ns : part->weight_ns, key.thread, key.place,
-                        key.stack };
+                (Deed){ key, end_ns, part->ns > 0 ? part->ns : part->weight_ns };
         return stack_table_add_sample(&collector->table, &key, part->ns, part->weight_ns);
 }
 
@@ -517,11 +516,12 @@ static int take_waker(Collector *collector, const RecordSample *sample) {
 /*
  * Whoever gives back a lock was the last one to have it. Sets where that thread was for most of
  * the time in which another one waited for it, which samples tell that ended meanwhile; nothing
- * where they are of less than half of it. A thread that waited for a lock itself had not got it.
+ * where they are of less than half of it. One that waited for a lock itself had not got it: where
+ * many wait behind one, each gives it to the next, and all have waited for the first, whom the
+ * waker's own wait has as its waker.
  */
 static void find_held(const Collector *collector, const Wake *wake, uint64_t waited_ns,
                       StackSampleKey *key) {
-        uint32_t thread = wake->waker - STACK_WAKER_FIRST;
         uint64_t begin_ns = wake->seen_ns - MIN_OF(waited_ns, wake->seen_ns);
         size_t n_deeds = (size_t) MIN_OF(collector->n_deeds, (uint64_t) MAX_DEEDS);
         Deed sums[MAX_HOLDS];
@@ -529,25 +529,38 @@ static void find_held(const Collector *collector, const Wake *wake, uint64_t wai
 
         for (size_t i = 0; i < n_deeds; i++) {
                 const Deed *deed = &collector->deeds[i];
+                const StackSampleKey *of = &deed->key;
+                uint64_t ns;
                 size_t at = 0;
 
-                if (deed->thread != thread || deed->end_ns <= begin_ns ||
-                    deed->end_ns > wake->seen_ns || deed->place == RECORD_PLACE_lock)
+                if (of->thread != wake->waker - STACK_WAKER_FIRST || deed->end_ns <= begin_ns ||
+                    deed->end_ns > wake->seen_ns)
                         continue;
-                while (at < n && (sums[at].place != deed->place || sums[at].stack != deed->stack))
+                ns = MIN_OF(deed->ns, deed->end_ns - begin_ns);
+                if (of->place == RECORD_PLACE_lock) {
+                        if (of->waker < STACK_WAKER_FIRST || ns < waited_ns / 2)
+                                continue;
+                        key->waker = of->waker;
+                        key->waker_stack = of->waker_stack;
+                        key->held = of->held;
+                        key->held_stack = of->held_stack;
+                        return;
+                }
+                while (at < n &&
+                       (sums[at].key.place != of->place || sums[at].key.stack != of->stack))
                         at++;
                 if (at == MAX_HOLDS)
                         continue;
                 if (at == n)
-                        sums[n++] = (Deed){ .place = deed->place, .stack = deed->stack };
-                sums[at].ns += MIN_OF(deed->ns, deed->end_ns - begin_ns);
+                        sums[n++] = (Deed){ .key = *of };
+                sums[at].ns += ns;
                 if (sums[at].ns > sums[most].ns)
                         most = at;
         }
         if (n == 0 || sums[most].ns < waited_ns / 2)
                 return;
-        key->held = sums[most].place + 1;
-        key->held_stack = sums[most].stack;
+        key->held = sums[most].key.place + 1;
+        key->held_stack = sums[most].key.stack;
 }
 
 /* Sets who ended the wait of @sample. */

@@ -444,6 +444,57 @@ START_TEST(holders_of_locks) {
 }
 END_TEST
 
+/*
+ * The one that gives the lock back has waited for it, too: the one before it counts, if that was
+ * for at least half of the time.
+ */
+START_TEST(holders_behind_others) {
+        static const uint64_t waited[] = { 90, 40 };
+        const StackTable *table = collector_table(collector);
+
+        take_program();
+        take_kernel();
+        for (size_t i = 0; i < ELEMENTSOF(waited); i++) {
+                RecordSample waker = sample_of(sizeof(stack)), sample = sample_of(0);
+                RecordSample asleep = sample_of(0);
+                const StackSampleKey *first, *second;
+                uint64_t begin = 10000 * (i + 1);
+
+                /* TGID + 5 sleeps and gives it to TGID + 6, which gives it to TGID + 7. */
+                asleep.tid = waker.tid = TGID + 5;
+                asleep.place = RECORD_PLACE_sleep;
+                asleep.seen_ns = begin + waited[i];
+                asleep.wait = (RecordPart){ waited[i], waited[i] };
+                ck_assert_int_eq(take_sample(&asleep, 0), 0);
+                waker.is_waker = true;
+                set_frames(&waker, (const char *const[]){ "futex_wake", CALL, NULL });
+                waker.wake = sample.wake = 100 * (i + 1);
+                waker.seen_ns = sample.seen_ns = begin + waited[i];
+                ck_assert_int_eq(take_sample(&waker, sizeof(stack)), 0);
+                sample.tid = TGID + 6;
+                sample.place = RECORD_PLACE_lock;
+                sample.wait = (RecordPart){ waited[i], waited[i] };
+                ck_assert_int_eq(take_sample(&sample, 0), 0);
+                first = &table->samples[table->n_samples - 1].key;
+                ck_assert_uint_eq(first->held, RECORD_PLACE_sleep + 1);
+                waker.tid = TGID + 6;
+                waker.wake++;
+                waker.seen_ns = begin + 100;
+                ck_assert_int_eq(take_sample(&waker, sizeof(stack)), 0);
+                sample.tid = TGID + 7;
+                sample.wake++;
+                sample.seen_ns = begin + 100;
+                sample.wait = (RecordPart){ 100, 100 };
+                ck_assert_int_eq(take_sample(&sample, 0), 0);
+                first = &table->samples[table->n_samples - 2].key;
+                second = &table->samples[table->n_samples - 1].key;
+                ck_assert_uint_eq(table->threads[second->waker - STACK_WAKER_FIRST].tid,
+                                  TGID + (i == 0 ? 5 : 6));
+                ck_assert_uint_eq(second->held, i == 0 ? first->held : 0);
+        }
+}
+END_TEST
+
 START_TEST(wakers_that_are_not_there) {
         static const struct {
                 uint64_t wake;
@@ -780,6 +831,7 @@ int main(void) {
         tcase_add_test(tcase, the_kernel_has_names);
         tcase_add_loop_test(tcase, wakers_are_threads_or_interrupts, 0, ELEMENTSOF(wakers));
         tcase_add_loop_test(tcase, holders_of_locks, 0, ELEMENTSOF(holders));
+        tcase_add_test(tcase, holders_behind_others);
         tcase_add_test(tcase, wakers_that_are_not_there);
         tcase_add_test(tcase, files_that_cannot_be_read);
         tcase_add_test(tcase, symbols_of_a_debug_file);

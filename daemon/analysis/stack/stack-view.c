@@ -106,6 +106,11 @@ int stack_view_add_end(StackView *view, const ThreadSample *sample) {
                 r = add_thread(view, sample, &times);
         else if (times->is_whole)
                 return 0;
+        /* It is called as it was at the end, also by the samples of what it executed before. */
+        if (r == 0 && !is_new)
+                r = add_name(view, sample->pcomm, &times->process);
+        if (r == 0 && !is_new)
+                r = add_name(view, sample->comm, &times->comm);
         if (r < 0)
                 return r;
         times->is_whole = true;

@@ -143,6 +143,20 @@ START_TEST(ended) {
 }
 END_TEST
 
+/* One that executed another program meanwhile has that one's name. */
+START_TEST(executed) {
+        ThreadSample begin = sample_of(7, 50, 0, 0), end = sample_of(7, 50, 1000, 0);
+
+        end.pcomm = end.comm = SPAN_LITERAL("next");
+        add(RECORD_PLACE_lock, stacks[0], 1000, 1000, 1);
+        ck_assert_int_eq(stack_view_add_begin(&view, &begin), 0);
+        ck_assert_int_eq(stack_view_add_end(&view, &end), 0);
+        ck_assert_int_eq(stack_view_divide(&view, &recording, 100, by_waker), 0);
+        ck_assert_str_eq(stack_view_label(&view, view.rows[0].process), "next");
+        ck_assert_str_eq(stack_view_label(&view, view.rows[0].comm), "next");
+}
+END_TEST
+
 /* Another life of the same number is another thread. */
 START_TEST(other_life) {
         ThreadSample end = sample_of(7, 60, 5000, 0);
@@ -310,6 +324,7 @@ int main(void) {
         tcase_add_test(tcase, longer_than_exact);
         tcase_add_test(tcase, outside);
         tcase_add_test(tcase, ended);
+        tcase_add_test(tcase, executed);
         tcase_add_test(tcase, other_life);
         tcase_add_test(tcase, filtered);
         tcase_add_loop_test(tcase, of_a_length, 0, 2);

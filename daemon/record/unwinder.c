@@ -233,6 +233,20 @@ static int take_frame(Dwfl_Frame *state, void *argument) {
         return DWARF_CB_OK;
 }
 
+/*
+ * Whether the outermost frame is in the first instructions of a program. Those of the dynamic
+ * linker, which run before any of the program itself, do not tell that nobody called them.
+ */
+#define ENTRY_BYTES 128u
+static bool ends_at_entry(const UnwindProcess *process, const UnwoundStack *stack) {
+        const UnwoundFrame *last = stack->n > 0 ? &stack->frames[stack->n - 1] : NULL;
+        GElf_Ehdr head;
+
+        return last && last->module != SIZE_MAX && process->modules->all[last->module]->elf &&
+               gelf_getehdr(process->modules->all[last->module]->elf, &head) &&
+               last->vaddr >= head.e_entry && last->vaddr - head.e_entry < ENTRY_BYTES;
+}
+
 int unwind_stack(UnwindProcess *process, const uint64_t registers[static UNWIND_REGISTERS],
                  Span stack, UnwoundStack *ret) {
         int r;
@@ -244,7 +258,7 @@ int unwind_stack(UnwindProcess *process, const uint64_t registers[static UNWIND_
         process->is_cut = false;
         process->result = ret;
         r = process->dwfl ? dwfl_getthread_frames(process->dwfl, 1, take_frame, process) : -1;
-        ret->is_complete = r == 0 && !process->is_cut;
+        ret->is_complete = (r == 0 && !process->is_cut) || ends_at_entry(process, ret);
         if (ret->n == 0)
                 ret->frames[ret->n++] = find_frame(process, registers[REGISTER_PC]);
         return 0;

@@ -3,11 +3,14 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <link.h>
+#include <sys/auxv.h>
 #include <sys/uio.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include "kernel/procfs/process-map.h"
 #include "record/unwinder.h"
+#include "small-elf.h"
 
 #define STACK_BYTES 16384
 
@@ -167,6 +170,24 @@ START_TEST(cut) {
 }
 END_TEST
 
+/* The dynamic linker begins where nobody called it, and does not tell so. */
+START_TEST(start_of_a_process) {
+        uint64_t at_start[UNWIND_REGISTERS];
+        const char *base = (const char *) getauxval(AT_BASE);
+        const ElfW(Ehdr) *head = (const ElfW(Ehdr) *) (const void *) base;
+        UnwindProcess *process;
+        UnwoundStack result;
+
+        ck_assert_ptr_nonnull(base);
+        memcpy(at_start, registers, sizeof(at_start));
+        at_start[SMALL_ELF_PC_AT] = (uint64_t) (uintptr_t) base + head->e_entry + 8;
+        ck_assert_int_eq(unwind_process_new(&modules, mappings, n_mappings, &process), 0);
+        ck_assert_int_eq(unwind_stack(process, at_start, (Span){}, &result), 0);
+        ck_assert(result.is_complete);
+        (void) unwind_process_free(process);
+}
+END_TEST
+
 /* Registers and stacks are of strangers: any bytes end in a result. */
 START_TEST(nonsense) {
         uint64_t wild[UNWIND_REGISTERS];
@@ -210,6 +231,7 @@ int main(void) {
         tcase_add_checked_fixture(tcase, set_up, tear_down);
         tcase_add_test(tcase, callers);
         tcase_add_test(tcase, cut);
+        tcase_add_test(tcase, start_of_a_process);
         tcase_add_test(tcase, nonsense);
         tcase_add_test(tcase, without_files);
         suite_add_tcase(suite, tcase);

@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interface/error-list.h"
 #include "json/json-writer.h"
 #include "render/cell.h"
+#include "render/compact.h"
 #include "render/lines.h"
 #include "render/printable.h"
 #include "render/table.h"
@@ -12,6 +14,7 @@
 #include "report/overview/overview.h"
 #include "session/reference.h"
 #include "session/snapshot-call.h"
+#include "stack/stack-text.h"
 #include "report/overview/missing.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
@@ -213,6 +216,61 @@ static int visit_host(json_object *value, const char *path, unsigned depth, cons
         return lines_print_buffer(lines, path, &line);
 }
 
+/* recordings */
+
+static int take_facts(void *userdata, Connection *connection, json_object *parameters, bool last) {
+        json_object **reply = userdata;
+
+        if (!*reply)
+                *reply = json_object_get(parameters);
+        return 0;
+}
+
+/* Prints of what a recording took samples, how, and what became of them. */
+static int print_recording(Session *session, const Reference *recording, const Lines *lines) {
+        _cleanup_(message_object_freep) json_object *reply = NULL;
+        _cleanup_(buffer_done) Buffer scope = {}, line = {};
+        _cleanup_(session_call_done) SessionCall call = {
+                .request = { .method = PROFILER_INTERFACE ".Stacks", .more = true },
+                .subject = recording->text,
+        };
+        static const char *const losses[] = { "lostRing", "lostPending", "lostStorage",
+                                              "lostBusy" };
+        uint64_t n_lost = 0;
+        json_object *told;
+        JsonWriter *writer;
+        int r;
+
+        reference_address_call(recording, &call);
+        writer = session_call_begin(&call);
+        json_write_key(writer, "recording");
+        reference_write_json(writer, recording);
+        json_write_member_u64(writer, "limit", 1);
+        r = session_call(session, &call, take_facts, &reply);
+        if (r != 0)
+                return r;
+        told = cell_member(reply, "recording");
+        buffer_append_text(&scope, "samples");
+        r = stack_append_scope(&scope, told);
+        buffer_append_text(&scope,
+                           scope.n == strlen("samples") ? " of all threads, every " : ", every ");
+        compact_append_span(&scope, (double) cell_u64(told, "periodNs"));
+        if (r == 0)
+                r = lines_print_buffer(lines, "recorded", &scope);
+        for (size_t i = 0; i < ELEMENTSOF(losses); i++)
+                n_lost += cell_u64(told, losses[i]);
+        cell_append_number(&line, cell_member(told, "samples"), QUANTITY_LADDER_NONE);
+        buffer_append_format(&line, " samples, and %llu lost; of the stacks of programs ",
+                             (unsigned long long) n_lost);
+        cell_append_number(&line, cell_member(told, "completeStacks"), QUANTITY_LADDER_NONE);
+        buffer_append_text(&line, " are whole and ");
+        cell_append_number(&line, cell_member(told, "cutStacks"), QUANTITY_LADDER_NONE);
+        buffer_append_text(&line, " are cut");
+        if (r == 0)
+                r = lines_print_buffer(lines, "stacks", &line);
+        return r < 0 ? complain_errno(r, "print the result") : r;
+}
+
 int verb_info(Session *session) {
         const Lines lines = { .out = stdout,
                               .terminal = &session->terminal,
@@ -235,6 +293,11 @@ int verb_info(Session *session) {
                 return r;
         head = cell_member(reply, "snapshot");
         r = print_facts(&lines, head);
+        if (r == 0 && head_is_of_recording(head)) {
+                r = print_recording(session, &snapshot, &lines);
+                if (r != 0)
+                        return r;
+        }
         if (r == 0)
                 r = print_ledger(&lines, head, cell_member(reply, "ledger"));
         if (r == 0) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "record/process-file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/number.h"
@@ -17,9 +20,37 @@
 #define DEBUG_SUFFIX ".debug"
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
+/*
+ * Whether a program answers for what is on that device: it may keep whoever opens a file there, or
+ * reads it, waiting for ever. A process sees the mounts that it maps files of.
+ */
+static bool is_of_program(uint32_t tgid, uint64_t dev) {
+        char path[32], device[32], *line = NULL;
+        bool is_found = false;
+        size_t n = 0;
+        FILE *mounts;
+
+        (void) snprintf(path, sizeof(path), "/proc/%u/mountinfo", tgid);
+        (void) snprintf(device, sizeof(device), " %u:%u ", major(dev), minor(dev));
+        mounts = fopen(path, "re");
+        while (mounts && !is_found && getline(&line, &n, mounts) > 0) {
+                const char *type = strstr(line, " - ");
+
+                /* The paths before it have no space: it is written as \040. */
+                is_found = type && strncmp(type + 3, "fuse", 4) == 0 && strstr(line, device) &&
+                           strstr(line, device) < type;
+        }
+        free(line);
+        if (mounts)
+                (void) fclose(mounts);
+        return is_found;
+}
+
 int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping) {
         char path[64];
 
+        if (is_of_program(tgid, mapping->dev))
+                return -EOPNOTSUPP;
         (void) snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", tgid,
                         (unsigned long long) mapping->start, (unsigned long long) mapping->end);
         return open(path, OPEN_FLAGS);

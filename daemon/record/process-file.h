@@ -17,7 +17,10 @@
 #include "kernel/procfs/process-map.h"
 #include "record/module.h"
 
-/* The very file that is mapped, also where it was deleted or replaced; negative: it cannot be. */
+/*
+ * The very file that is mapped, also where it was deleted or replaced; negative: it cannot be, or
+ * is of a file system that a program answers for (FUSE), which is left alone.
+ */
 int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping);
 
 /* The root directory of the process, only to look below it; negative: it has ended. */

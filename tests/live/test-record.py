@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 
+from fuse import Fuse, STUCK_OPEN, STUCK_PAGE
 from harness import BUILD, CTPROFCTL, Daemon, Skip, call, end, expect, expect_equal, main, need_root, run, sysctl, temporary, test, wait_until
 from reasons import HZ, PARTS
 
@@ -1268,6 +1269,36 @@ def made_at_run_time():
                 for file in (path, path + ".real"):
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(file)
+
+
+# It maps what never answers, as code, and computes.
+MAPPER = """
+import mmap, sys
+with open(sys.argv[1], "rb") as file:
+    area = mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+print("mapped", flush=True)
+while True:
+    pass
+"""
+
+
+@test
+def file_that_never_answers():
+    """a process that maps code of a file system that never answers is recorded like others"""
+    with daemon() as ctl:
+        for state in (STUCK_PAGE, STUCK_OPEN):
+            with Fuse(ctl.spool.parent / "fuse", {"code.so": STUCK_PAGE}) as fuse:
+                with subprocess.Popen([sys.executable, "-c", MAPPER, fuse.path("code.so")], stdout=subprocess.PIPE) as process:
+                    try:
+                        expect(process.stdout.readline(), "it is not mapped")
+                        fuse.contents[0] = state
+                        begun = time.monotonic()
+                        result = ctl("record", "--tag", "rec", "--replace", "--for", "1s", "--pid", process.pid)
+                        expect_equal(result.status, 0, result.err)
+                        expect(time.monotonic() - begun < 20, "it took", time.monotonic() - begun)
+                    finally:
+                        process.kill()
+            (ctl.spool.parent / "fuse").rmdir()
 
 
 @test

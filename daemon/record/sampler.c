@@ -64,7 +64,7 @@ struct Sampler {
         uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
         Mapping mappings[RECORD_MAPPINGS_MAX];
         RecordSummary summary;
-        uint64_t rate_since_ns, n_rated, n_passed, until_ns;
+        uint64_t rate_since_ns, n_rated, n_lost_rated, n_passed, until_ns;
         int failure; /* of passing on within the ring */
 };
 
@@ -300,18 +300,21 @@ static bool has_wanted_name(const Sampler *sampler, const RecordSample *sample) 
 }
 
 static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
+        /* Clocks have a period of their own, which does not grow. */
+        bool is_of_clock;
         int r = 0;
 
         if (n < sizeof(*sample))
                 return -EBADMSG;
+        is_of_clock = sample->running.weight_ns > 0;
         if (!has_wanted_name(sampler, sample)) {
                 /* The period grows for them, too: the ring has had to hold them. */
-                sampler->n_rated++;
+                sampler->n_rated += !is_of_clock;
                 return 1;
         }
         if (!sample->is_kernel_thread && sample->has_registers)
                 r = know_process(sampler, sample);
-        sampler->n_rated++;
+        sampler->n_rated += !is_of_clock;
         if (r == 0)
                 r = record_message_send(sampler->options.socket, RECORD_MESSAGE_SAMPLE, sample, n,
                                         NULL, 0, -1);
@@ -333,11 +336,15 @@ static int take_from_ring(void *userdata, void *bytes, size_t n) {
                        : -EAGAIN;
 }
 
+/* What found no room counts, too: while others are unwound, few of many may be passed on. */
 static void adapt(Sampler *sampler) {
+        uint64_t n_lost = __atomic_load_n(&sampler->control->record.n_lost_ring, __ATOMIC_RELAXED);
         uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), most;
 
         if (now_ns < sampler->rate_since_ns + RATE_NS)
                 return;
+        sampler->n_rated += n_lost - sampler->n_lost_rated;
+        sampler->n_lost_rated = n_lost;
         most = sampler->options.max_samples * (now_ns - sampler->rate_since_ns) / NSEC_PER_SEC;
         if (sampler->n_rated > most && sampler->control->record.period_ns < MAX_PERIOD_NS) {
                 __atomic_store_n(&sampler->control->record.period_ns,

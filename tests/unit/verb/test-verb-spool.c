@@ -363,24 +363,34 @@ static const Exchange of_small[] = { { REPLIES(
         "\"sources\":" SOURCES "}}") } };
 
 static const struct {
-        Exchange exchange;
-        bool is_told;
+        Exchange exchanges[2];
+        unsigned n;
 } kind_rows[] = {
-        { { REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\",\"fileKind\":\"recording\"},"
-                    "\"host\":null,\"sources\":[]}}") },
-          true },
-        { { REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\",\"fileKind\":\"snapshot\"},"
-                    "\"host\":null,\"sources\":[]}}") },
-          false },
+        { { { REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\",\"fileKind\":\"recording\"},"
+                      "\"host\":null,\"sources\":[]}}") },
+            { REPLIES("{\"parameters\":{\"recording\":{\"periodNs\":10000000,\"samples\":7,"
+                      "\"lostRing\":2,\"lostBusy\":1,\"completeStacks\":5,\"cutStacks\":1}}}") } },
+          2 },
+        { { { REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\",\"fileKind\":\"snapshot\"},"
+                      "\"host\":null,\"sources\":[]}}") } },
+          1 },
 };
 
 START_TEST(info_tells_what_is_no_snapshot) {
-        begin(&kind_rows[_i].exchange, 1);
+        bool is_recording = kind_rows[_i].n > 1;
+
+        begin(kind_rows[_i].exchanges, kind_rows[_i].n);
         CTL_RUN(&ctl, "info", "a");
         ck_assert_int_eq(ctl.status, 0);
         ck_assert_int_eq(strstr(ctl.out, "name          a\nkind          recording\n") != NULL,
-                         kind_rows[_i].is_told);
-        ck_assert_int_eq(strstr(ctl.out, "kind ") != NULL, kind_rows[_i].is_told);
+                         is_recording);
+        ck_assert_int_eq(strstr(ctl.out, "kind ") != NULL, is_recording);
+        ck_assert_int_eq(strstr(ctl.out, "recorded      samples of all threads, every 10ms\n") !=
+                                 NULL,
+                         is_recording);
+        ck_assert_int_eq(strstr(ctl.out, "stacks        7 samples, and 3 lost; of the stacks of "
+                                         "programs 5 are whole and 1 are cut\n") != NULL,
+                         is_recording);
         end();
 }
 END_TEST

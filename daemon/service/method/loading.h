@@ -50,8 +50,8 @@ bool loading_look_at_reasons(const Manager *manager, ReasonState *ret);
 _must_check_ int loading_add(Request *request, CaptureOrder *order, BackendChoice choice);
 
 /*
- * Adds what a recording takes samples with, and starts the clocks of the CPUs. REQUEST_ANSWERED when there is none: the caller is told
- * why.
+ * Adds what a recording takes samples with, and starts the clocks of the CPUs. REQUEST_ANSWERED
+ * when there is none: the caller is told why.
  */
 _must_check_ int loading_add_sampling(Request *request, RecordOrder *record);
 

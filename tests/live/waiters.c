@@ -140,8 +140,7 @@ static void end(Waiter *waiter) {
 
         if (n == MAX_WAITS)
                 return;
-        waiter->done->waits[n] =
-                (Wait){ begun.ns, now.ns, elapsed > awake ? elapsed - awake : 0 };
+        waiter->done->waits[n] = (Wait){ begun.ns, now.ns, elapsed > awake ? elapsed - awake : 0 };
         __atomic_store_n(&waiter->done->n, n + 1, __ATOMIC_RELEASE);
 }
 

@@ -89,7 +89,7 @@ static Span key_of_file(const void *owner, size_t element) {
  */
 static int answer_pending(Sampler *sampler, int root) {
         int fds[DEBUG_FILES_MAX], socket = sampler->options.socket, r = 0;
-        RecordMessage answer;
+        RecordMessage answer = { .fd = -EBADF };
         size_t n;
 
         for (size_t i = 0; i < sampler->n_pending && r == 0; i++) {
@@ -376,7 +376,7 @@ int sampler_pass(Sampler *sampler, uint64_t until_ns) {
  * is taken before it is done.
  */
 static int tell_kernel(Sampler *sampler, int symbols) {
-        RecordMessage answer;
+        RecordMessage answer = { .fd = -EBADF };
         int socket = sampler->options.socket;
         int r = record_message_send(socket, RECORD_MESSAGE_KERNEL, NULL, 0, NULL, 0, symbols);
 

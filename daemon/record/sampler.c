@@ -300,21 +300,19 @@ static bool has_wanted_name(const Sampler *sampler, const RecordSample *sample) 
 }
 
 static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
-        /* Clocks have a period of their own, which does not grow. */
-        bool is_of_clock;
         int r = 0;
 
         if (n < sizeof(*sample))
                 return -EBADMSG;
-        is_of_clock = sample->running.weight_ns > 0;
-        if (!has_wanted_name(sampler, sample)) {
-                /* The period grows for them, too: the ring has had to hold them. */
-                sampler->n_rated += !is_of_clock;
+        /*
+         * The period grows also for those of other names, which the ring has had to hold, but not
+         * for those of clocks, which have a period of their own.
+         */
+        sampler->n_rated += sample->running.weight_ns == 0;
+        if (!has_wanted_name(sampler, sample))
                 return 1;
-        }
         if (!sample->is_kernel_thread && sample->has_registers)
                 r = know_process(sampler, sample);
-        sampler->n_rated += !is_of_clock;
         if (r == 0)
                 r = record_message_send(sampler->options.socket, RECORD_MESSAGE_SAMPLE, sample, n,
                                         NULL, 0, -1);

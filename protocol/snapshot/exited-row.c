@@ -348,6 +348,7 @@ const TableRows exited_rows = {
         .begin = begin_row,
         .cell = read_cell,
         .end = end_row,
+        .counts = &thread_counts,
 };
 
 /* threads that changed their names */
@@ -405,4 +406,5 @@ const TableRows moved_rows = {
         .begin = thread_reader_begin,
         .cell = thread_reader_cell,
         .end = end_moved,
+        .counts = &thread_counts,
 };

@@ -153,7 +153,7 @@ _must_check_ int ledger_summary_scan(JsonScanner *scanner, LedgerSummary *ret);
 
 /* The owner releases the buffers of @thread. */
 typedef struct ExitedReader {
-        ThreadReader thread; /* reads what a row has in common with a thread's */
+        ThreadReader thread; /* first, for thread_counts; what threads have, too */
         ExitedRow row;       /* the last one read; its bytes are @thread's */
         NameSlot started_by;
         unsigned seen; /* bits of the counts that had a value */

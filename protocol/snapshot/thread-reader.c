@@ -433,7 +433,7 @@ static void take_counts(void *row, const unsigned *columns, const uint64_t *valu
                                   values[i]);
 }
 
-static const TableCounts thread_counts = { .has = has_count, .take = take_counts };
+const TableCounts thread_counts = { .has = has_count, .take = take_counts };
 
 const TableRows thread_rows = {
         .n_columns = _COLUMN_MAX,

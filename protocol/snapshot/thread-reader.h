@@ -65,6 +65,8 @@ _must_check_ int thread_reader_object(ThreadReader *reader, DocumentReader *docu
 void thread_reader_begin(void *row);
 /* TableRows.cell of threads. */
 _must_check_ int thread_reader_cell(void *row, unsigned column, JsonToken token);
+/* The metrics among these cells; for rows that are, or begin with, a ThreadReader. */
+extern const TableCounts thread_counts;
 /* A cell that is a name, beside those of threads; and once the row was read, its bytes. */
 _must_check_ int thread_reader_name(ThreadReader *reader, JsonToken token, NameSlot *ret);
 Span thread_reader_span(const ThreadReader *reader, const NameSlot *slot);

@@ -76,9 +76,10 @@ static int hear(int socket, RecordMessageKind kind, void *ret, size_t n) {
 
 static int record_until_told(Work *work, Sampler *sampler) {
         const RecordOrder *order = &work->order->record;
-        uint64_t begun_ns = clock_now_ns(CLOCK_MONOTONIC), passed_ns = 0;
         struct pollfd wait = { .fd = work->answer.socket, .events = POLLIN };
         int r = sampler_start(sampler);
+        /* Read after the sampler noted its beginning: a recording lasts as long as asked for. */
+        uint64_t begun_ns = clock_now_ns(CLOCK_MONOTONIC), passed_ns = 0;
 
         while (r == 0 && passed_ns < order->limit_ns) {
                 if (poll(&wait, 1, (int) (SAMPLER_REST_NS / NSEC_PER_MSEC)) < 0 && errno != EINTR)

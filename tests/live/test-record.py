@@ -146,7 +146,9 @@ def stacks(ctl, name, **parameters):
     replies = ask(ctl, "Stacks", recording={"name": name}, limit=0, **parameters)
     last = answer(replies)
     expect_equal(last["hiddenStacks"], 0)
-    return replies[0]["parameters"], [stack for reply in replies[1:] for stack in reply["parameters"].get("stacks", [])]
+    # On a busy machine it is first told how far the job is.
+    told = [reply["parameters"] for reply in replies if "progress" not in reply["parameters"]]
+    return told[0], [stack for parameters in told[1:] for stack in parameters.get("stacks", [])]
 
 
 def text_of(path):

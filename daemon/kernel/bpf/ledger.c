@@ -226,6 +226,34 @@ static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
         return r;
 }
 
+int ledger_visit_rows(const TaskObjects *objects, LedgerVisit visit, void *userdata) {
+        _cleanup_(freep) RowBatch *batch = calloc(1, sizeof(*batch));
+        TableWalk walk = { .fd = objects->fds[TASK_OBJECT_ROWS] };
+        int r;
+
+        if (!batch)
+                return -ENOMEM;
+        walk.keys = batch->keys;
+        walk.values = batch->values;
+        while ((r = next_batch(&walk)) > 0)
+                for (uint32_t i = 0; i < walk.n; i++) {
+                        r = visit(userdata, &batch->keys[i], &batch->values[i]);
+                        if (r < 0)
+                                return r;
+                }
+        return r;
+}
+
+uint64_t ledger_stamp(LedgerControl *control) {
+        uint64_t end = clock_now_ns(CLOCK_MONOTONIC) + NSEC_PER_MSEC;
+
+        while (load(&control->n_running[0]) + load(&control->n_running[1]) != 0 &&
+               clock_now_ns(CLOCK_MONOTONIC) < end)
+                (void) sched_yield();
+        return load(&control->n_marked) + load(&control->n_lost_marks) + load(&control->n_exits) +
+               load(&control->n_finished);
+}
+
 /* Returns 1 when it was there and is removed now, 0 when it was not there, -errno. */
 static int remove_key(int map_fd, const void *key) {
         union bpf_attr call = bpf_call_nothing();

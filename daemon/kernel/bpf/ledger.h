@@ -112,6 +112,22 @@ _must_check_ int ledger_find_losses(const Ledger *ledger, LedgerLoss ret[static 
 /* Exits were lost so often without a number, since the ledger began. */
 uint64_t ledger_n_losses(const Ledger *ledger);
 
+/* to look at rows without a capture */
+
+/* Returns 0, or -errno, which ends the visit. */
+typedef int (*LedgerVisit)(void *userdata, const LedgerKey *key, const LedgerValues *values);
+
+/*
+ * Visits the rows of both generations in the table of the programs, as they are right now: these go
+ * on adding to them. What was folded is not among them. -EBADMSG, -errno.
+ */
+_must_check_ int ledger_visit_rows(const TaskObjects *objects, LedgerVisit visit, void *userdata);
+/*
+ * A number that is another one when a thread has ended since: no row has grown between two equal
+ * ones. Waits until programs that add to rows have come to their end, but not for long.
+ */
+uint64_t ledger_stamp(LedgerControl *control);
+
 /* to make room */
 
 /* Returns whether a table of the programs is so full that rows should be folded. -errno. */

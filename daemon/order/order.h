@@ -137,6 +137,7 @@ typedef struct AnalysisOrder {
         uint64_t places; /* of stacks, a bit for each RecordPlace; 0: all */
         bool files;      /* which the functions of stacks are in are told, too */
         bool wakers;     /* of stacks: who ended waits, too */
+        bool course;     /* of stacks: the steps of the recording, too */
         unsigned n[2];   /* subjects on each side; what has no sides has one */
         OrderFd output;  /* of Convert and Import */
         OrderFormat format;
@@ -170,8 +171,10 @@ typedef struct RecordOrder {
         bool wakers;           /* who ends waits */
         uint32_t stack_bytes;  /* of user mode; 0: no such stacks */
         uint64_t period_ns, max_samples;
-        uint64_t limit_ns; /* it ends by itself then */
-        RecordScope scope; /* without the id of the cgroup, which the job finds */
+        uint64_t limit_ns;   /* it ends by itself then */
+        uint64_t every_ns;   /* a step of its course lasts so long; 0: it has none */
+        uint32_t caller_pid; /* which is ctprof's own; 0: it is not known */
+        RecordScope scope;   /* without the id of the cgroup, which the job finds */
 } RecordOrder;
 
 typedef struct UnwindOrder {

@@ -56,6 +56,7 @@ struct Collector {
         Modules modules;
         SymbolTable kernel;
         StackTable table;
+        Course course;
         Process *processes;
         size_t n_processes, n_processes_allocated, n_ready;
         Index by_tgid;
@@ -100,6 +101,7 @@ Collector *collector_free(Collector *collector) {
         free(collector->processes);
         index_done(&collector->by_tgid);
         stack_table_done(&collector->table);
+        course_done(&collector->course);
         symbol_table_done(&collector->kernel);
         modules_done(&collector->modules);
         free(collector);
@@ -108,6 +110,10 @@ Collector *collector_free(Collector *collector) {
 
 const StackTable *collector_table(const Collector *collector) {
         return &collector->table;
+}
+
+const Course *collector_course(const Collector *collector) {
+        return &collector->course;
 }
 
 const Modules *collector_modules(const Collector *collector) {
@@ -619,6 +625,29 @@ static int take_sample(Collector *collector, const RecordMessage *message) {
         return r;
 }
 
+static int take_course(Collector *collector, const RecordMessage *message) {
+        Course *course = &collector->course;
+        size_t n_before = course->n_groups;
+        const CourseCell *cells = message->body;
+        uint32_t number;
+        int r = 0;
+
+        if (message->kind == RECORD_MESSAGE_GROUP) {
+                r = message->n == sizeof(CourseGroup)
+                            ? course_add_group(course, message->body, &number)
+                            : -EBADMSG;
+                return r == 0 && course->n_groups == n_before ? -EBADMSG : r;
+        }
+        if (message->kind == RECORD_MESSAGE_STEP)
+                return message->n == sizeof(CourseStep) ? course_add_step(course, message->body)
+                                                        : -EBADMSG;
+        if (message->n % sizeof(*cells) != 0)
+                return -EBADMSG;
+        for (size_t i = 0; i < message->n / sizeof(*cells) && r == 0; i++)
+                r = course_add_cell(course, &cells[i]);
+        return r;
+}
+
 int collector_take(Collector *collector, RecordMessage *message) {
         _cleanup_(fd_closep) int fd = message->fd;
         const RecordModule *module = message->body;
@@ -650,6 +679,10 @@ int collector_take(Collector *collector, RecordMessage *message) {
                 return take_jit(collector, message, TAKE_FD(fd));
         case RECORD_MESSAGE_SAMPLE:
                 return take_sample(collector, message);
+        case RECORD_MESSAGE_GROUP:
+        case RECORD_MESSAGE_STEP:
+        case RECORD_MESSAGE_CELLS:
+                return take_course(collector, message);
         case RECORD_MESSAGE_SEEK:
         case RECORD_MESSAGE_END:
         case _RECORD_MESSAGE_MAX:

@@ -9,6 +9,7 @@
  */
 
 #include "base/macro.h"
+#include "record/course/course.h"
 #include "record/record-message.h"
 #include "record/stack-table.h"
 
@@ -29,6 +30,7 @@ _must_check_ int collector_run(Collector *collector, int socket,
 _must_check_ int collector_take(Collector *collector, RecordMessage *message);
 
 const StackTable *collector_table(const Collector *collector);
+const Course *collector_course(const Collector *collector);
 const Modules *collector_modules(const Collector *collector);
 /* Stacks of user mode that were unwound down to the first function, and all others. */
 void collector_count(const Collector *collector, uint64_t *ret_complete, uint64_t *ret_cut);

@@ -18,6 +18,9 @@
  *     JIT      RecordProcess, which was told before; a descriptor of the map of its code that was
  *              made at run time
  *     SAMPLE   RecordSample, bytes of the stack; also of a waker, before the sample of its wait
+ *     GROUP    CourseGroup; groups are numbered in the order in which they are told
+ *     STEP     CourseStep
+ *     CELLS    CourseCell of the last step and of groups that were told
  *     END      RecordSummary; a descriptor: what is to be written into
  *
  * It answers with a PROCESS, itself, at the beginning, and in the end with an END and a number: 0,
@@ -41,6 +44,9 @@ typedef enum RecordMessageKind {
         RECORD_MESSAGE_PROCESS,
         RECORD_MESSAGE_JIT,
         RECORD_MESSAGE_SAMPLE,
+        RECORD_MESSAGE_GROUP,
+        RECORD_MESSAGE_STEP,
+        RECORD_MESSAGE_CELLS,
         RECORD_MESSAGE_END,
         _RECORD_MESSAGE_MAX,
 } RecordMessageKind;
@@ -74,7 +80,9 @@ typedef struct RecordSummary {
         uint64_t n_cut_processes;  /* with more mappings than are told */
         uint64_t n_unread_rest;    /* waits that went on, of which no stack could be read */
         uint64_t n_left_out;       /* samples of the ring that are of threads with another name */
-        bool sees_return;          /* threads are seen when they go on: stacks of user mode */
+        uint64_t every_ns;         /* a step was to last so long; 0: there are none */
+        uint64_t n_unsettled_steps, n_missed_steps, course_places; /* StepsFacts */
+        bool sees_return; /* threads are seen when they go on: stacks of user mode */
         bool has_clock;
         bool waiting, running; /* what was sampled */
 } RecordSummary;

@@ -30,6 +30,9 @@ static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
         C(short_ns)       \
         C(short_count)    \
         C(short_variance_us2) C(max_ns) C(waker) C(waker_stack) C(held_place) C(held_stack)
+#define GROUP_COLUMNS(C) C(process) C(thread)
+#define STEP_COLUMNS(C) C(begin_boottime_ns) C(end_boottime_ns) C(threads) C(ended)
+#define CELL_COLUMNS(C) C(step) C(group) C(place) C(ns)
 /* The last ones, which are there if wakers were asked for. */
 #define THREAD_COLUMNS_OF_WAKERS 1u
 #define SAMPLE_COLUMNS_OF_WAKERS 4u
@@ -49,11 +52,17 @@ static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
 #define STACK_(name) STACK_##name,
 #define THREAD_(name) THREAD_##name,
 #define SAMPLE_(name) SAMPLE_##name,
+#define GROUP_(name) GROUP_##name,
+#define STEP_(name) STEP_##name,
+#define CELL_(name) CELL_##name,
 DEFINE_COLUMNS(module, MODULE_COLUMNS, MODULE_)
 DEFINE_COLUMNS(frame, FRAME_COLUMNS, FRAME_)
 DEFINE_COLUMNS(stack, STACK_COLUMNS, STACK_)
 DEFINE_COLUMNS(thread, THREAD_COLUMNS, THREAD_)
 DEFINE_COLUMNS(sample, SAMPLE_COLUMNS, SAMPLE_)
+DEFINE_COLUMNS(group, GROUP_COLUMNS, GROUP_)
+DEFINE_COLUMNS(step, STEP_COLUMNS, STEP_)
+DEFINE_COLUMNS(cell, CELL_COLUMNS, CELL_)
 
 /* writing */
 
@@ -148,6 +157,15 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
         if (facts->wakers) {
                 json_write_member_bool(json, "wakers", true);
                 RECORDING_WAKER_COUNTS(WRITE_COUNT)
+        }
+        if (facts->every_ns > 0) {
+                RECORDING_COURSE_COUNTS(WRITE_COUNT)
+                json_write_key(json, "coursePlaces");
+                json_write_array(json);
+                for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
+                        if (facts->course_places >> place & 1)
+                                json_write_text(json, places[place]);
+                json_write_end(json);
         }
         if (facts->scope.filter.is_on || record_scope_has_lengths(&facts->scope))
                 write_scope(json, &facts->scope);
@@ -258,8 +276,48 @@ static void write_samples(Output *output, const StackTable *table, bool has_wake
         end_table(output);
 }
 
+static void write_course(Output *output, const Course *course) {
+        JsonWriter *json = &output->json;
+
+        begin_table(output, "groups", group_names, ELEMENTSOF(group_names));
+        for (size_t i = 0; i < course->n_groups; i++) {
+                const CourseGroup *group = &course->groups[i];
+
+                json_write_array(json);
+                json_write_name(json, (Span){ group->process, strnlen(group->process, 16) });
+                json_write_name(json, (Span){ group->comm, strnlen(group->comm, 16) });
+                end_row(output);
+        }
+        end_table(output);
+        begin_table(output, "steps", step_names, ELEMENTSOF(step_names));
+        for (size_t i = 0; i < course->n_steps; i++) {
+                const CourseStep *step = &course->steps[i];
+
+                json_write_array(json);
+                json_write_u64(json, step->begin_boottime_ns);
+                json_write_u64(json, step->end_boottime_ns);
+                json_write_u64(json, step->n_threads);
+                json_write_u64(json, step->n_ended);
+                end_row(output);
+        }
+        end_table(output);
+        begin_table(output, "course", cell_names, ELEMENTSOF(cell_names));
+        for (size_t i = 0; i < course->n_cells; i++) {
+                const CourseCell *cell = &course->cells[i];
+
+                json_write_array(json);
+                json_write_u64(json, cell->step);
+                json_write_u64(json, cell->group);
+                json_write_text(json, places[cell->place]);
+                json_write_u64(json, cell->ns);
+                end_row(output);
+        }
+        end_table(output);
+}
+
 int recording_document_write(const RecordingFacts *facts, const StackTable *table,
-                             const Modules *modules, SnapshotSink sink, void *userdata) {
+                             const Course *course, const Modules *modules, SnapshotSink sink,
+                             void *userdata) {
         Output output = { .sink = sink, .userdata = userdata };
         JsonWriter *json = &output.json;
         int r;
@@ -277,6 +335,8 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
         end_table(&output);
         write_frames(&output, table);
         write_samples(&output, table, facts->wakers);
+        if (facts->every_ns > 0)
+                write_course(&output, course);
         json_write_end(json);
         r = json_writer_finish(json);
         if (r == 0)
@@ -516,12 +576,80 @@ static int end_sample(void *userdata) {
         return r == 0 ? stack_table_put_sample(table, &sample) : r;
 }
 
+static int end_group(void *userdata) {
+        Reader *reader = userdata;
+        Course *course = &reader->result->course;
+        const Buffer *process = &reader->row.texts[GROUP_process],
+                     *comm = &reader->row.texts[GROUP_thread];
+        CourseGroup group = {};
+        size_t n_before = course->n_groups;
+        uint32_t number;
+        int r;
+
+        if (process->n > sizeof(group.process) || comm->n > sizeof(group.comm))
+                return fail(reader, "names of a process and a thread are expected");
+        if (n_before >= UINT32_MAX - 1)
+                return fail(reader, "there are too many");
+        if (process->n > 0)
+                memcpy(group.process, process->bytes, process->n);
+        if (comm->n > 0)
+                memcpy(group.comm, comm->bytes, comm->n);
+        r = course_add_group(course, &group, &number);
+        return r == 0 && course->n_groups != n_before + 1 ? fail(reader, "a group is there twice")
+                                                          : r;
+}
+
+static int end_step(void *userdata) {
+        Reader *reader = userdata;
+        Course *course = &reader->result->course;
+        const uint64_t *values = reader->row.values;
+        const CourseStep step = {
+                .begin_boottime_ns = values[STEP_begin_boottime_ns],
+                .end_boottime_ns = values[STEP_end_boottime_ns],
+                .n_threads = values[STEP_threads],
+                .n_ended = values[STEP_ended],
+        };
+
+        int r;
+
+        if (reader->row.present != (1u << _STEP_MAX) - 1)
+                return fail(reader, "a cell is missing");
+        r = course_add_step(course, &step);
+        return r == -EBADMSG
+                       ? fail(reader, "a step that begins where the last one ends is expected")
+                       : r;
+}
+
+static int end_cell(void *userdata) {
+        Reader *reader = userdata;
+        Course *course = &reader->result->course;
+        const Row *row = &reader->row;
+        const uint64_t *values = row->values;
+        const CourseCell cell = {
+                .step = (uint32_t) MIN_OF(values[CELL_step], (uint64_t) UINT32_MAX),
+                .group = (uint32_t) MIN_OF(values[CELL_group], (uint64_t) UINT32_MAX),
+                .place = name_find(buffer_span(&row->texts[CELL_place]), places, _RECORD_PLACE_MAX),
+                .ns = values[CELL_ns],
+        };
+        int r;
+
+        if ((row->present | 1u << CELL_place) != (1u << _CELL_MAX) - 1)
+                return fail(reader, "a cell is missing");
+        r = course_add_cell(course, &cell);
+        return r == -EBADMSG
+                       ? fail(reader, "a step, a group and a place in their order are expected")
+                       : r;
+}
+
 static const TableRows tables[] = {
         { _MODULE_MAX, module_name_of, module_find, begin_row, read_cell, end_module, NULL },
         { _FRAME_MAX, frame_name_of, frame_find, begin_row, read_cell, end_frame, NULL },
         { _STACK_MAX, stack_name_of, stack_find, begin_row, read_frames, end_stack, NULL },
         { _THREAD_MAX, thread_name_of, thread_find, begin_row, read_cell, end_thread, NULL },
         { _SAMPLE_MAX, sample_name_of, sample_find, begin_row, read_cell, end_sample, NULL },
+        { _GROUP_MAX, group_name_of, group_find, begin_row, read_cell, end_group, NULL },
+        { _STEP_MAX, step_name_of, step_find, begin_row, read_cell, end_step, NULL },
+        { _CELL_MAX, cell_name_of, cell_find, begin_row, read_cell, end_cell, NULL },
 };
 
 static const DocumentSection sections[];
@@ -547,6 +675,9 @@ static const DocumentSection sections[] = {
         { "stacks", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "threads", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "samples", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "groups", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "steps", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "course", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
 };
 
 static int read_numbers(JsonScanner *scanner, uint32_t *numbers, uint32_t *ret_n) {
@@ -617,6 +748,25 @@ static int read_condition(void *userdata, JsonScanner *scanner, Span key) {
                        : r;
 }
 
+static int read_places(JsonScanner *scanner, uint64_t *ret) {
+        JsonToken token;
+        unsigned place;
+        int r = json_scanner_expect(scanner, JSON_TOKEN_ARRAY);
+
+        while (r == 0) {
+                json_scanner_next(scanner, &token);
+                if (token == JSON_TOKEN_ARRAY_END)
+                        break;
+                place = token == JSON_TOKEN_STRING
+                                ? name_find(scanner->string, places, _RECORD_PLACE_MAX)
+                                : _RECORD_PLACE_MAX;
+                if (place == _RECORD_PLACE_MAX)
+                        return json_scanner_fail(scanner, "a list of places is expected");
+                *ret |= UINT64_C(1) << place;
+        }
+        return r;
+}
+
 #define READ_COUNT(name, member) \
         if (span_is(key, #name)) \
                 return json_scanner_u64(scanner, &facts->member);
@@ -628,6 +778,9 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
 
         RECORDING_COUNTS(READ_COUNT)
         RECORDING_WAKER_COUNTS(READ_COUNT)
+        RECORDING_COURSE_COUNTS(READ_COUNT)
+        if (span_is(key, "coursePlaces"))
+                return read_places(scanner, &facts->course_places);
         if (span_is(key, "wakers"))
                 return json_scanner_bool(scanner, &facts->wakers);
         if (span_is(key, "waiting"))
@@ -674,6 +827,7 @@ static const DocumentKind recording_kind = {
 };
 
 void recording_document_done(RecordingDocument *document) {
+        course_done(&document->course);
         stack_table_done(&document->table);
         modules_done(&document->modules);
 }

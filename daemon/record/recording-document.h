@@ -15,6 +15,7 @@
 #include "base/macro.h"
 #include "document/document-reader.h"
 #include "json/json-scanner.h"
+#include "record/course/course.h"
 #include "record/module.h"
 #include "record/record-scope.h"
 #include "record/stack-table.h"
@@ -46,6 +47,11 @@
         C(withoutStack,     n_without_stack)    /* likewise, of user mode */                       \
         C(overflowStacks,   n_overflow)         /* samples for whose stack there was no room */
 
+/* Likewise, where there are steps. */
+#define RECORDING_COURSE_COUNTS(C)                                                                 \
+        C(everyNs,          every_ns)           /* a step was to last so long */                   \
+        C(unsettledSteps,   n_unsettled)        /* read while threads ended */                     \
+        C(missedSteps,      n_missed)           /* that became part of the next one */
 /* Likewise, where it was asked who ends waits. */
 #define RECORDING_WAKER_COUNTS(C)                                                                  \
         C(wakes,            n_wakes)            /* wake-ups that were told, or lost */             \
@@ -56,9 +62,11 @@
 typedef struct RecordingFacts {
         RECORDING_COUNTS(RECORDING_MEMBER)
         RECORDING_WAKER_COUNTS(RECORDING_MEMBER)
-        bool waiting, running; /* what was sampled */
-        bool frames;           /* of the kernel */
-        bool sees_return;      /* threads were seen when they went on: stacks of user mode */
+        RECORDING_COURSE_COUNTS(RECORDING_MEMBER)
+        uint64_t course_places; /* a bit for each RecordPlace that steps have */
+        bool waiting, running;  /* what was sampled */
+        bool frames;            /* of the kernel */
+        bool sees_return;       /* threads were seen when they went on: stacks of user mode */
         bool has_clock;
         bool wakers; /* who ends waits was asked for */
         RecordScope scope;
@@ -66,8 +74,8 @@ typedef struct RecordingFacts {
 
 /* Writes the whole document in pieces. -ENOMEM, or what @sink failed with. */
 _must_check_ int recording_document_write(const RecordingFacts *facts, const StackTable *table,
-                                          const Modules *modules, SnapshotSink sink,
-                                          void *userdata);
+                                          const Course *course, const Modules *modules,
+                                          SnapshotSink sink, void *userdata);
 
 /* Writes the member "recording" of an open object. */
 void recording_facts_write(JsonWriter *writer, const RecordingFacts *facts);
@@ -76,6 +84,7 @@ void recording_facts_write(JsonWriter *writer, const RecordingFacts *facts);
 typedef struct RecordingDocument {
         RecordingFacts facts;
         StackTable table;
+        Course course;
         Modules modules;
 } RecordingDocument;
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "record/collector.h"
 #include "record/sampler.h"
+#include "record/course/steps.h"
 #include "record/recording-document.h"
 #include "room/room.h"
 #include "spool/snapshot-file.h"
@@ -74,15 +76,121 @@ static int hear(int socket, RecordMessageKind kind, void *ret, size_t n) {
         return 0;
 }
 
-static int record_until_told(Work *work, Sampler *sampler) {
+/* steps */
+
+/* Of a recording without a course all of this is nothing. */
+typedef struct Pacer {
+        Steps *steps; /* owned; NULL: there are none */
+        const TaskObjects *objects;
+        LedgerControl *control;             /* mapped */
+        uint64_t every_ns, next_ns, end_ns; /* CLOCK_MONOTONIC */
+        uint64_t n_taken;
+} Pacer;
+
+static void pacer_done(Pacer *pacer) {
+        pacer->steps = steps_free(pacer->steps);
+        if (pacer->control)
+                (void) munmap(pacer->control, sizeof(*pacer->control));
+        pacer->control = NULL;
+}
+
+static int tell_group(void *userdata, const CourseGroup *group) {
+        return record_message_send(*(int *) userdata, RECORD_MESSAGE_GROUP, group, sizeof(*group),
+                                   NULL, 0, -1);
+}
+
+static int tell_step(void *userdata, const CourseStep *step) {
+        return record_message_send(*(int *) userdata, RECORD_MESSAGE_STEP, step, sizeof(*step),
+                                   NULL, 0, -1);
+}
+
+static int tell_cells(void *userdata, const CourseCell *cells, size_t n) {
+        return record_message_send(*(int *) userdata, RECORD_MESSAGE_CELLS, cells,
+                                   n * sizeof(*cells), NULL, 0, -1);
+}
+
+/* @socket: of the job that unwinds, which keeps what is told; borrowed as long as the pacer. */
+static int pacer_init(Pacer *pacer, const RecordOrder *order, const TaskObjects *objects,
+                      int *socket) {
+        const StepsSink sink = {
+                .group = tell_group, .step = tell_step, .cells = tell_cells, .userdata = socket
+        };
+        void *memory;
+
+        if (order->every_ns == 0)
+                return 0;
+        if (objects->fds[TASK_OBJECT_TASKS] < 0 || objects->fds[TASK_OBJECT_ROWS] < 0)
+                return -EBADMSG;
+        memory = mmap(NULL, sizeof(LedgerControl), PROT_READ, MAP_SHARED,
+                      objects->fds[TASK_OBJECT_CONTROL], 0);
+        if (memory == MAP_FAILED)
+                return -errno;
+        pacer->control = memory;
+        pacer->objects = objects;
+        pacer->every_ns = order->every_ns;
+        return steps_new(&sink, getppid(), (pid_t) order->caller_pid, &pacer->steps);
+}
+
+static int pacer_begin(Pacer *pacer, uint64_t now_ns, uint64_t limit_ns) {
+        if (!pacer->steps)
+                return 0;
+        pacer->next_ns = now_ns + pacer->every_ns;
+        pacer->end_ns = now_ns + limit_ns;
+        return steps_take(pacer->steps, pacer->objects, pacer->control);
+}
+
+/* A reading that is late makes one step longer; half a step in the end is part of the last one. */
+static int pacer_pass(Pacer *pacer, uint64_t now_ns) {
+        if (!pacer->steps || now_ns < pacer->next_ns || pacer->n_taken + 1 >= LIMIT_STEPS ||
+            now_ns + pacer->every_ns / 2 > pacer->end_ns)
+                return 0;
+        pacer->n_taken++;
+        pacer->next_ns +=
+                (now_ns - pacer->next_ns) / pacer->every_ns * pacer->every_ns + pacer->every_ns;
+        return steps_take(pacer->steps, pacer->objects, pacer->control);
+}
+
+/* Samples are passed on until then: one after the other may take long where files are read. */
+static uint64_t pacer_until(const Pacer *pacer, uint64_t now_ns, uint64_t end_ns) {
+        return pacer->steps && pacer->next_ns > now_ns ? MIN_OF(pacer->next_ns, end_ns) : end_ns;
+}
+
+/* How long nothing has to be done, at most as long as samples may wait. */
+static int pacer_rest_ms(const Pacer *pacer, uint64_t now_ns) {
+        uint64_t rest_ns = SAMPLER_REST_NS;
+
+        if (pacer->steps && pacer->next_ns > now_ns)
+                rest_ns = MIN_OF(rest_ns, pacer->next_ns - now_ns);
+        return (int) ((rest_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
+}
+
+static int pacer_end(Pacer *pacer, RecordSummary *summary) {
+        StepsFacts facts;
+        int r;
+
+        if (!pacer->steps)
+                return 0;
+        r = steps_end(pacer->steps);
+        steps_get_facts(pacer->steps, &facts);
+        summary->every_ns = pacer->every_ns;
+        summary->n_unsettled_steps = facts.n_unsettled;
+        summary->n_missed_steps = facts.n_missed;
+        summary->course_places = facts.places;
+        return r;
+}
+
+static int record_until_told(Work *work, Sampler *sampler, Pacer *pacer) {
         const RecordOrder *order = &work->order->record;
         struct pollfd wait = { .fd = work->answer.socket, .events = POLLIN };
         int r = sampler_start(sampler);
         /* Read after the sampler noted its beginning: a recording lasts as long as asked for. */
         uint64_t begun_ns = clock_now_ns(CLOCK_MONOTONIC), passed_ns = 0;
 
+        if (r == 0)
+                r = pacer_begin(pacer, begun_ns, order->limit_ns);
         while (r == 0 && passed_ns < order->limit_ns) {
-                if (poll(&wait, 1, (int) (SAMPLER_REST_NS / NSEC_PER_MSEC)) < 0 && errno != EINTR)
+                if (poll(&wait, 1, pacer_rest_ms(pacer, begun_ns + passed_ns)) < 0 &&
+                    errno != EINTR)
                         return -errno;
                 if (wait.revents != 0) {
                         r = packet_receive(work->answer.reader, work->answer.socket);
@@ -92,8 +200,11 @@ static int record_until_told(Work *work, Sampler *sampler) {
                         r = r == PACKET_E_AGAIN ? 0 : r == PACKET_E_CLOSED ? -EPIPE : -EBADMSG;
                 }
                 if (r == 0)
-                        r = sampler_pass(sampler, begun_ns + order->limit_ns);
+                        r = sampler_pass(sampler, pacer_until(pacer, begun_ns + passed_ns,
+                                                              begun_ns + order->limit_ns));
                 passed_ns = clock_now_ns(CLOCK_MONOTONIC) - begun_ns;
+                if (r == 0)
+                        r = pacer_pass(pacer, begun_ns + passed_ns);
                 if (r == 0)
                         r = answer_progress(&work->answer, "recording", passed_ns, order->limit_ns);
         }
@@ -162,6 +273,7 @@ int work_record(Work *work) {
         _cleanup_(task_objects_done) TaskObjects tasks;
         _cleanup_(sampler_freep) Sampler *sampler = NULL;
         _cleanup_(room_freep) Room *room = NULL;
+        _cleanup_(pacer_done) Pacer pacer = {};
         RestStacks stacks = { .work = work };
         const RoomTerms terms = {
                 .max_answer_bytes = sizeof(StackAnswered),
@@ -233,9 +345,14 @@ int work_record(Work *work) {
                                                       "processes begin, so that those of a command "
                                                       "cannot be told from others" });
         if (r == 0)
+                r = pacer_init(&pacer, order, &tasks, &socket);
+        if (r == 0)
                 r = work_confine(work, work->terms->kept_inside);
         if (r == 0)
-                r = record_until_told(work, sampler);
+                r = record_until_told(work, sampler, &pacer);
+        /* The last step ends with the samples. */
+        if (r == 0 && pacer.steps)
+                r = steps_take(pacer.steps, pacer.objects, pacer.control);
         if (r == 0)
                 r = sampler_stop(sampler);
         room = room_free(room);
@@ -244,8 +361,10 @@ int work_record(Work *work) {
         sampler_summarize(sampler, &summary);
         summary.waiting = order->waiting;
         summary.running = order->running;
-        r = record_message_send(socket, RECORD_MESSAGE_END, &summary, sizeof(summary), NULL, 0,
-                                output);
+        r = pacer_end(&pacer, &summary);
+        if (r == 0)
+                r = record_message_send(socket, RECORD_MESSAGE_END, &summary, sizeof(summary), NULL,
+                                        0, output);
         if (r == 0)
                 r = hear(socket, RECORD_MESSAGE_END, &failure, sizeof(failure));
         if (r == 0 && failure != 0)
@@ -285,6 +404,10 @@ static RecordingFacts facts_of(const RecordSummary *summary, const Collector *co
                 .sees_return = summary->sees_return,
                 .has_clock = summary->has_clock,
                 .scope = summary->scope,
+                .every_ns = summary->every_ns,
+                .n_unsettled = summary->n_unsettled_steps,
+                .n_missed = summary->n_missed_steps,
+                .course_places = summary->course_places,
         };
 
         collector_count(collector, &facts.n_complete, &facts.n_cut);
@@ -300,9 +423,9 @@ static int write_document(const Collector *collector, const RecordSummary *summa
         int r = snapshot_file_writer_new(output, &writer);
 
         if (r == 0)
-                r = recording_document_write(&facts, collector_table(collector),
-                                             collector_modules(collector),
-                                             snapshot_file_writer_write, writer);
+                r = recording_document_write(
+                        &facts, collector_table(collector), collector_course(collector),
+                        collector_modules(collector), snapshot_file_writer_write, writer);
         return r == 0 ? snapshot_file_writer_finish(writer, &head, &n_bytes) : r;
 }
 

@@ -258,6 +258,56 @@ static void write_stack(const void *userdata, size_t index, JsonWriter *writer) 
         json_write_end(writer);
 }
 
+/* Steps are written one after the other, and their cells follow each other. */
+typedef struct StepWriter {
+        const Course *course;
+        uint64_t places; /* that are wanted; 0: all */
+        size_t at;       /* of the cells */
+} StepWriter;
+
+static void write_step(const void *userdata, size_t index, JsonWriter *writer) {
+        StepWriter *steps = (StepWriter *) (uintptr_t) userdata;
+        const Course *course = steps->course;
+        const CourseStep *step = &course->steps[index];
+        const CourseGroup *group = NULL;
+
+        json_write_object(writer);
+        json_write_member_u64(writer, "beginBoottimeNs", step->begin_boottime_ns);
+        json_write_member_u64(writer, "endBoottimeNs", step->end_boottime_ns);
+        json_write_member_u64(writer, "threads", step->n_threads);
+        json_write_member_u64(writer, "ended", step->n_ended);
+        json_write_key(writer, "groups");
+        json_write_array(writer);
+        for (; steps->at < course->n_cells && course->cells[steps->at].step == index; steps->at++) {
+                const CourseCell *cell = &course->cells[steps->at];
+
+                if (steps->places != 0 && !(steps->places >> cell->place & 1))
+                        continue;
+                if (group != &course->groups[cell->group]) {
+                        if (group) {
+                                json_write_end(writer);
+                                json_write_end(writer);
+                        }
+                        group = &course->groups[cell->group];
+                        json_write_object(writer);
+                        json_write_member_name(
+                                writer, "process",
+                                (Span){ group->process, strnlen(group->process, 16) });
+                        json_write_member_name(writer, "thread",
+                                               (Span){ group->comm, strnlen(group->comm, 16) });
+                        json_write_key(writer, "places");
+                        json_write_object(writer);
+                }
+                json_write_member_u64(writer, places[cell->place], cell->ns);
+        }
+        if (group) {
+                json_write_end(writer);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+        json_write_end(writer);
+}
+
 /* Rows of other places go, and the order stays. Returns how many are left. */
 static size_t keep_places(StackView *view, uint64_t kept) {
         size_t n = 0;
@@ -274,6 +324,8 @@ static int answer(Work *work, Stacks *stacks) {
         uint64_t limit = work->order->analysis.limit;
         size_t n = keep_places(&stacks->view, work->order->analysis.places), n_kept = n;
         JsonWriter *writer = answer_begin(&work->answer);
+        StepWriter steps = { .course = &stacks->recording.course,
+                             .places = work->order->analysis.places };
         int r;
 
         json_write_key(writer, "snapshot");
@@ -294,6 +346,8 @@ static int answer(Work *work, Stacks *stacks) {
         r = answer_send(&work->answer, PACKET_PART, -EBADF);
         if (limit > 0)
                 n = (size_t) MIN_OF((uint64_t) n, limit);
+        if (r == 0 && work->order->analysis.course)
+                r = answer_list(&work->answer, "steps", steps.course->n_steps, write_step, &steps);
         if (r == 0)
                 r = answer_list(&work->answer, "stacks", n, write_stack, stacks);
         if (r != 0)

@@ -65,14 +65,18 @@
 #define LIMIT_LISTEN_NS (2 * NSEC_PER_SEC)         /* how long a capture waits for that */
 #define LIMIT_FILE_JOBS 4u /* that parse files for captures: one, and those killed in vain */
 #define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u)    /* RLIMIT_DATA of one */
-#define LIMIT_RECORD_JOB_BYTES (64ull * 1024u * 1024u)  /* RLIMIT_DATA of a job that records */
+#define LIMIT_RECORD_JOB_BYTES (192ull * 1024u * 1024u) /* RLIMIT_DATA of a job that records */
 #define LIMIT_UNWIND_JOB_BYTES (768ull * 1024u * 1024u) /* likewise, of one that unwinds */
 #define LIMIT_RECORD_BYTES \
         (256ull * 1024u * 1024u) /* what was recorded, without its ends; default */
 #define LIMIT_RECORD_SILENCE_NS (60 * NSEC_PER_SEC) /* between two signs of life */
 #define LIMIT_CLOCKS 8192u       /* CPUs whose clocks a recording has: no kernel has more */
 #define LIMIT_CLOCKS_AT_ONCE 64u /* as many are opened and handed over together */
-#define LIMIT_RECORD_NS (3600 * NSEC_PER_SEC) /* of one recording */
+#define LIMIT_RECORD_NS (3600 * NSEC_PER_SEC)     /* of one recording */
+#define LIMIT_STEP_LEAST_NS (100 * NSEC_PER_MSEC) /* of the course of a recording */
+#define LIMIT_STEPS 3600u                         /* of one recording */
+#define LIMIT_COURSE_GROUPS 4096u                 /* of threads that have steps of their own */
+#define LIMIT_COURSE_CELLS (4u << 20) /* times of a group in a place; past them all are one */
 #define LIMIT_MEMORY_JOBS 8u /* that read memory for captures: one, and those killed in vain */
 #define LIMIT_MEMORY_JOB_BYTES (64ull * 1024u * 1024u) /* RLIMIT_DATA of one */
 #define LIMIT_HEAP_CACHE_BYTES (8ull * 1024u * 1024u)  /* what captures keep of processes */

@@ -233,7 +233,7 @@ static void check(const Run *run) {
         char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
         _cleanup_(buffer_done) Buffer text = {}, again = {};
         RecordingDocument document = {};
-        const RecordingFacts facts = {};
+        const RecordingFacts facts = { .every_ns = 1 };
         uint64_t ns = 0, offset;
         Span rest;
         int r;
@@ -241,14 +241,14 @@ static void check(const Run *run) {
         for (size_t i = 0; i < table->n_samples; i++)
                 ns += table->samples[i].long_ns + table->samples[i].short_ns;
         fuzz_expect(ns == run->ns, "time is neither lost nor made up");
-        fuzz_expect(recording_document_write(&facts, table, collector_modules(run->collector),
-                                             append, &text) == 0,
+        fuzz_expect(recording_document_write(&facts, table, collector_course(run->collector),
+                                             collector_modules(run->collector), append, &text) == 0,
                     "it can be written");
         rest = buffer_span(&text);
         r = recording_document_read(give, &rest, 0, &document, &offset, complaint);
         fuzz_expect(r == 0, "what was written is read: %s", complaint);
-        fuzz_expect(recording_document_write(&facts, &document.table, &document.modules, append,
-                                             &again) == 0 &&
+        fuzz_expect(recording_document_write(&facts, &document.table, &document.course,
+                                             &document.modules, append, &again) == 0 &&
                             span_equal(buffer_span(&text), buffer_span(&again)),
                     "what was written is read as it was");
         recording_document_done(&document);

@@ -7,7 +7,7 @@
  * The rows of a view add up to its places, whatever the numbers are.
  *
  * Aims at: daemon/record/recording-document.c, daemon/record/stack-table.c,
- *          daemon/analysis/stack/stack-view.c
+ *          daemon/record/course/course.c, daemon/analysis/stack/stack-view.c
  */
 #include "fuzz.h"
 
@@ -59,8 +59,8 @@ static int read_text(Span text, size_t n_piece, RecordingDocument *ret) {
 }
 
 static void write_text(const RecordingDocument *document, Buffer *ret) {
-        fuzz_expect(recording_document_write(&document->facts, &document->table, &document->modules,
-                                             take, ret) == 0,
+        fuzz_expect(recording_document_write(&document->facts, &document->table, &document->course,
+                                             &document->modules, take, ret) == 0,
                     "what was read can be written");
 }
 
@@ -88,6 +88,16 @@ static void check_bounds(const RecordingDocument *document) {
                 fuzz_expect(key->thread < table->n_threads && key->place < _RECORD_PLACE_MAX &&
                                     (key->stack == STACK_NONE || key->stack < table->n_stacks),
                             "thread, place and stack of a sample are there");
+        }
+        for (size_t i = 0; i < document->course.n_cells; i++) {
+                const CourseCell *cell = &document->course.cells[i];
+
+                fuzz_expect(
+                        cell->step < document->course.n_steps &&
+                                cell->group < document->course.n_groups &&
+                                cell->place < _RECORD_PLACE_MAX &&
+                                (i == 0 || cell->step >= cell[-1].step),
+                        "step, group and place of a cell are there, and steps follow each other");
         }
 }
 

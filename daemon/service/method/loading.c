@@ -345,10 +345,18 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
                                               TASK_OBJECT_REST,    TASK_OBJECT_SYMBOLS,
                                               TASK_OBJECT_WAKING };
         const Manager *manager = request->manager;
+        /* What the accounts of all threads are read by, at each step. */
+        static const TaskObject of_steps[] = { TASK_OBJECT_TASKS, TASK_OBJECT_ROWS };
         const char *what = NULL;
         char text[MANAGER_REFUSAL_BYTES + 64];
         int r = 0;
 
+        for (size_t i = 0; i < ELEMENTSOF(of_steps) && r == 0 && record->every_ns > 0; i++) {
+                int fd = fd_store_borrow(manager->fd_store, names[of_steps[i]]);
+
+                if (fd >= 0)
+                        r = request_add_fd(request, fd, &record->tasks[of_steps[i]]);
+        }
         for (size_t i = 0; i < ELEMENTSOF(objects) && r == 0; i++) {
                 int fd = fd_store_borrow(manager->fd_store, names[objects[i]]);
 
@@ -364,6 +372,9 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
                 what = "nothing";
         else if (record->wakers && record->tasks[TASK_OBJECT_WAKING] == 0)
                 what = "no wakers";
+        else if (record->every_ns > 0 &&
+                 (record->tasks[TASK_OBJECT_TASKS] == 0 || record->tasks[TASK_OBJECT_ROWS] == 0))
+                what = "no steps";
         if (!what)
                 return 0;
         (void) snprintf(text, sizeof(text), "%s can be recorded: %s", what,

@@ -37,7 +37,7 @@
 typedef struct RecordFields {
         const char *tag;
         bool replace, anonymous;
-        OptionalU64 for_ns, period_ns, stack_bytes, min_ns, max_ns;
+        OptionalU64 for_ns, period_ns, stack_bytes, min_ns, max_ns, every_ns;
         json_object *filter; /* NULL: of all threads */
         OptionalBool kernel_stacks, on_cpu, off_cpu;
         bool wakers;
@@ -278,6 +278,11 @@ static int prepare_record(Request *request) {
         record->limit_ns = manager->settings.recording_ns;
         if (fields->for_ns.is_set)
                 record->limit_ns = MIN_OF(record->limit_ns, fields->for_ns.value);
+        record->every_ns = fields->every_ns.value;
+        if (fields->every_ns.is_set)
+                record->limit_ns = MIN_OF(record->limit_ns, record->every_ns * LIMIT_STEPS);
+        if (request->connection)
+                record->caller_pid = (uint32_t) request->connection->peer.pid;
         if (state->is_ending)
                 record->limit_ns = 0;
         state->since_realtime_ns = now_ns;
@@ -405,6 +410,30 @@ static int decode_filter(Request *request, json_object *object, RecordScope *sco
         return 0;
 }
 
+static int check_steps(Request *request, const RecordFields *fields) {
+        const uint64_t longest_ns = request->manager->settings.recording_ns;
+        uint64_t every_ns = fields->every_ns.value;
+        char reason[160];
+
+        if (!fields->every_ns.is_set)
+                return 0;
+        if (every_ns < LIMIT_STEP_LEAST_NS || every_ns > longest_ns) {
+                (void) snprintf(reason, sizeof(reason),
+                                "A step lasts at least %" PRIu64 " ms, and no longer than a "
+                                "recording may.",
+                                LIMIT_STEP_LEAST_NS / NSEC_PER_MSEC);
+                return request_refuse_parameter(request, "everyNs", reason);
+        }
+        if (!fields->for_ns.is_set || fields->for_ns.value <= every_ns * LIMIT_STEPS)
+                return 0;
+        (void) snprintf(reason, sizeof(reason),
+                        "A recording has %u steps at most: for so long a one they last %" PRIu64
+                        " ms or more.",
+                        LIMIT_STEPS,
+                        (fields->for_ns.value / LIMIT_STEPS + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
+        return request_refuse_parameter(request, "everyNs", reason);
+}
+
 static int check_lengths(Request *request, const RecordFields *fields, RecordScope *scope) {
         const ManagerSettings *settings = &request->manager->settings;
         char reason[160];
@@ -441,6 +470,7 @@ int method_record(Request *request) {
                 { "filter", PARAMETER_OBJECT, false, offsetof(RecordFields, filter) },
                 { "anonymous", PARAMETER_BOOL, false, offsetof(RecordFields, anonymous) },
                 { "wakers", PARAMETER_BOOL, false, offsetof(RecordFields, wakers) },
+                { "everyNs", PARAMETER_OPTIONAL_U64, false, offsetof(RecordFields, every_ns) },
         };
         Manager *manager = request->manager;
         const ManagerSettings *settings = &manager->settings;
@@ -489,7 +519,9 @@ int method_record(Request *request) {
                                       "waits cannot be recorded where they are not counted by "
                                       "reason: ctprofd.conf says WaitReasons=off; running time "
                                       "alone can (--on-cpu)");
-        r = check_lengths(request, fields, &state->scope);
+        r = check_steps(request, fields);
+        if (r == 0)
+                r = check_lengths(request, fields, &state->scope);
         if (r == 0 && fields->filter)
                 r = decode_filter(request, fields->filter, &state->scope);
         if (r != 0)

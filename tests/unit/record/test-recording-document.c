@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
+#include <errno.h>
 #include "base/buffer.h"
 #include "metric/record-place.h"
 #include "record/recording-document.h"
@@ -110,7 +111,9 @@ START_TEST(what_is_written_is_read) {
 
         fill(&table, &modules);
         record_scope_settle(&facts.scope);
-        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &first), 0);
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &(Course){}, &modules, take_text, &first),
+                0);
         ck_assert_msg(read_back(buffer_span(&first), &document, complaint) == 0, "%s", complaint);
         ck_assert_uint_eq(document.facts.n_lost_ring, 9);
         ck_assert(document.facts.waiting && !document.facts.running && document.facts.has_clock);
@@ -132,7 +135,8 @@ START_TEST(what_is_written_is_read) {
         ck_assert_uint_eq(sample->max_ns, 3000000);
         ck_assert_int_eq(memcmp(document.table.threads[0].comm, "wor\xffker", 8), 0);
         ck_assert_int_eq(recording_document_write(&document.facts, &document.table,
-                                                  &document.modules, take_text, &second),
+                                                  &document.course, &document.modules, take_text,
+                                                  &second),
                          0);
         ck_assert(span_equal(buffer_span(&first), buffer_span(&second)));
         recording_document_done(&document);
@@ -181,6 +185,22 @@ static const struct {
           "a thread with numbers, start and names is expected" },
         { "{\"recording\":{},\"samples\":{\"columns\":[\"thread\"],\"rows\":[[0]]}}",
           "a cell is missing" },
+        { "{\"recording\":{\"coursePlaces\":[\"running\",\"mood\"]}}",
+          "a list of places is expected" },
+        { "{\"recording\":{},\"groups\":{\"columns\":[\"process\",\"thread\"],"
+          "\"rows\":[[\"a\",\"b\"],[\"a\",\"b\"]]}}",
+          "a group is there twice" },
+        { "{\"recording\":{},\"groups\":{\"columns\":[\"process\"],"
+          "\"rows\":[[\"12345678901234567\"]]}}",
+          "names of a process and a thread are expected" },
+        { "{\"recording\":{},\"steps\":{\"columns\":[\"begin_boottime_ns\"],\"rows\":[[1]]}}",
+          "a cell is missing" },
+        { "{\"recording\":{},\"steps\":{\"columns\":[\"begin_boottime_ns\",\"end_boottime_ns\","
+          "\"threads\",\"ended\"],\"rows\":[[1,2,0,0],[3,4,0,0]]}}",
+          "a step that begins where the last one ends is expected" },
+        { "{\"recording\":{},\"course\":{\"columns\":[\"step\",\"group\",\"place\",\"ns\"],"
+          "\"rows\":[[0,0,\"running\",1]]}}",
+          "a step, a group and a place in their order are expected" },
 };
 
 START_TEST(malformed_documents) {
@@ -191,6 +211,63 @@ START_TEST(malformed_documents) {
                          JSON_E_MALFORMED);
         ck_assert_msg(strstr(complaint, malformed[_i].complaint) != NULL, "%s", complaint);
         recording_document_done(&document);
+}
+END_TEST
+
+START_TEST(steps_are_written_where_they_were_asked_for) {
+        static const CourseGroup groups[] = { { "app", "wor\xffker" }, { "sixteen letters!", "" } };
+        static const CourseStep steps[] = { { 10, 20, 3, 1 }, { 20, 35, 2, 0 } };
+        static const CourseCell cells[] = {
+                { .step = 0, .group = 0, .place = RECORD_PLACE_lock, .ns = 7 },
+                { .step = 0, .group = 1, .place = RECORD_PLACE_running, .ns = UINT64_MAX },
+                { .step = 1, .group = 0, .place = RECORD_PLACE_lock, .ns = 1 },
+        };
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        RecordingFacts facts = { .every_ns = 10,
+                                 .n_unsettled = 1,
+                                 .course_places = UINT64_C(1) << RECORD_PLACE_lock };
+        Buffer first = {}, second = {}, without = {};
+        RecordingDocument document;
+        StackTable table = {};
+        Modules modules = {};
+        Course course = {};
+        const char *all;
+        uint32_t number;
+
+        for (size_t i = 0; i < ELEMENTSOF(groups); i++)
+                ck_assert_int_eq(course_add_group(&course, &groups[i], &number), 0);
+        for (size_t i = 0; i < ELEMENTSOF(steps); i++)
+                ck_assert_int_eq(course_add_step(&course, &steps[i]), 0);
+        for (size_t i = 0; i < ELEMENTSOF(cells); i++)
+                ck_assert_int_eq(course_add_cell(&course, &cells[i]), 0);
+        ck_assert_int_eq(course_add_cell(&course, &cells[1]), -EBADMSG);
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &course, &modules, take_text, &first), 0);
+        ck_assert_msg(read_back(buffer_span(&first), &document, complaint) == 0, "%s", complaint);
+        ck_assert(document.facts.every_ns == 10 && document.facts.n_unsettled == 1 &&
+                  document.facts.course_places == facts.course_places);
+        ck_assert_uint_eq(document.course.n_groups, 2);
+        ck_assert_int_eq(memcmp(document.course.groups, groups, sizeof(groups)), 0);
+        ck_assert_uint_eq(document.course.n_steps, 2);
+        ck_assert_int_eq(memcmp(document.course.steps, steps, sizeof(steps)), 0);
+        ck_assert_uint_eq(document.course.n_cells, 3);
+        ck_assert_int_eq(memcmp(document.course.cells, cells, sizeof(cells)), 0);
+        ck_assert_int_eq(recording_document_write(&document.facts, &document.table,
+                                                  &document.course, &document.modules, take_text,
+                                                  &second),
+                         0);
+        ck_assert(span_equal(buffer_span(&first), buffer_span(&second)));
+        facts.every_ns = 0;
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &course, &modules, take_text, &without),
+                0);
+        ck_assert_int_eq(buffer_terminate(&without, &all), 0);
+        ck_assert_ptr_null(strstr(all, "course"));
+        recording_document_done(&document);
+        course_done(&course);
+        buffer_done(&first);
+        buffer_done(&second);
+        buffer_done(&without);
 }
 END_TEST
 
@@ -205,7 +282,9 @@ START_TEST(wakers_are_written_where_they_were_asked_for) {
 
         fill(&table, &modules);
         add_wakers(&table);
-        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &text), 0);
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &(Course){}, &modules, take_text, &text),
+                0);
         ck_assert_msg(read_back(buffer_span(&text), &document, complaint) == 0, "%s", complaint);
         ck_assert(document.facts.wakers && document.facts.n_lost_wakes == 2);
         ck_assert_uint_eq(document.table.n_samples, table.n_samples);
@@ -216,7 +295,8 @@ START_TEST(wakers_are_written_where_they_were_asked_for) {
                                  0);
         recording_document_done(&document);
         facts.wakers = false;
-        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &without),
+        ck_assert_int_eq(recording_document_write(&facts, &table, &(Course){}, &modules, take_text,
+                                                  &without),
                          0);
         ck_assert_int_eq(buffer_terminate(&without, &all), 0);
         ck_assert_ptr_null(strstr(all, "waker_stack"));
@@ -280,7 +360,9 @@ START_TEST(cut_documents) {
         Modules modules = {};
 
         fill(&table, &modules);
-        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &text), 0);
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &(Course){}, &modules, take_text, &text),
+                0);
         for (size_t n = 0; n < text.n; n++) {
                 ck_assert_int_eq(read_back((Span){ text.bytes, n }, &document, complaint),
                                  JSON_E_MALFORMED);
@@ -298,6 +380,7 @@ int main(void) {
 
         tcase_add_test(tcase, what_is_written_is_read);
         tcase_add_loop_test(tcase, malformed_documents, 0, ELEMENTSOF(malformed));
+        tcase_add_test(tcase, steps_are_written_where_they_were_asked_for);
         tcase_add_test(tcase, wakers_are_written_where_they_were_asked_for);
         tcase_add_loop_test(tcase, wakers_have_threads_and_stacks, 0, ELEMENTSOF(waker_rows));
         tcase_add_test(tcase, cut_documents);

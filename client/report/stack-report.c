@@ -29,6 +29,7 @@ void stack_report_done(StackReport *report) {
         json_out_done(&report->out);
         row_writer_done(&report->rows);
         stack_pprof_done(&report->pprof);
+        course_store_done(&report->course);
 }
 
 static bool is_list(const StackReport *report) {
@@ -64,6 +65,9 @@ void stack_report_write_parameters(const StackReport *report, JsonWriter *writer
                 json_write_member_u64(writer, "limit", limit);
         if (report->form == STACK_FORM_PPROF)
                 json_write_member_bool(writer, "files", true);
+        /* A page draws the steps of a recording that has some; two have none in common. */
+        if (report->form == STACK_FORM_HTML && !report->is_pair)
+                json_write_member_bool(writer, "course", true);
         if (!report->has_rest)
                 stack_report_write_places(writer);
 }
@@ -164,7 +168,12 @@ static void write_row(RowWriter *rows, json_object *stack) {
         row_end(rows);
 }
 
-static void begin_rows(StackReport *report, json_object *reply) {
+static void write_names(RowWriter *rows) {
+        write_row(rows, NULL);
+}
+
+void stack_report_begin_rows(const Session *session, RowWriter *ret, json_object *reply,
+                             void (*write_names_of_rows)(RowWriter *rows)) {
         static const RowField fields[] = { { "recording", "name" },
                                            { "host", "hostName" },
                                            { "machine_id", "machineId" },
@@ -172,22 +181,20 @@ static void begin_rows(StackReport *report, json_object *reply) {
                                            { "kernel_release", "kernelRelease" },
                                            { "start_realtime_ns", "startRealtimeNs" },
                                            { "end_realtime_ns", "endRealtimeNs" } };
-        const Session *session = report->session;
         bool is_csv = session->options->format == FORMAT_CSV;
 
-        report->rows = (RowWriter){ .style = is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
-                                    .formulas = options_have(session->options, OPTION_FORMULAS),
-                                    .out = stdout };
-        report->rows.naming = is_csv && session->legend == TABLE_LEGEND_SHOWN;
+        *ret = (RowWriter){ .style = is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
+                            .formulas = options_have(session->options, OPTION_FORMULAS),
+                            .out = stdout };
+        ret->naming = is_csv && session->legend == TABLE_LEGEND_SHOWN;
         for (;;) {
-                row_begin(&report->rows, ROW_PART_HEAD);
-                row_write_fields(&report->rows, cell_member(reply, "snapshot"), fields,
-                                 ELEMENTSOF(fields));
-                row_write_value(&report->rows, "elapsed_ns", cell_member(reply, "elapsedNs"));
-                if (!report->rows.naming)
+                row_begin(ret, ROW_PART_HEAD);
+                row_write_fields(ret, cell_member(reply, "snapshot"), fields, ELEMENTSOF(fields));
+                row_write_value(ret, "elapsed_ns", cell_member(reply, "elapsedNs"));
+                if (!ret->naming)
                         return;
-                write_row(&report->rows, NULL);
-                report->rows.naming = false;
+                write_names_of_rows(ret);
+                ret->naming = false;
         }
 }
 
@@ -205,7 +212,7 @@ static int begin(StackReport *report, json_object *reply) {
         if (report->form == STACK_FORM_PPROF)
                 return stack_pprof_begin(&report->pprof, stdout, reply);
         if (report->form == STACK_FORM_ROWS)
-                begin_rows(report, reply);
+                stack_report_begin_rows(report->session, &report->rows, reply, write_names);
         if (report->form != STACK_FORM_JSON)
                 return report->rows.error;
         json_out_init(&report->out, stdout, report->session->json);
@@ -232,10 +239,13 @@ static int add(StackReport *report, json_object *stack) {
 
 int stack_report_on_reply(void *userdata, Connection *connection, json_object *parameters,
                           bool last) {
-        json_object *stacks = cell_member(parameters, "stacks");
+        json_object *stacks = cell_member(parameters, "stacks"),
+                    *steps = cell_member(parameters, "steps");
         StackReport *report = userdata;
         int r = report->firsts[report->side] ? 0 : begin(report, parameters);
 
+        for (size_t i = 0; r == 0 && i < cell_length(steps); i++)
+                r = course_store_add(&report->course, cell_element(steps, i));
         for (size_t i = 0; r == 0 && i < cell_length(stacks); i++)
                 r = add(report, cell_element(stacks, i));
         if (last)
@@ -303,7 +313,7 @@ static int write_all(StackReport *report) {
                         &report->out, store,
                         cell_member(cell_member(report->firsts[0], "snapshot"), "name"));
         case STACK_FORM_HTML:
-                return flame_page_write(stdout, store, report->firsts);
+                return flame_page_write(stdout, store, &report->course, report->firsts);
         case STACK_FORM_FOLDED:
                 return write_folded(store);
         case STACK_FORM_PPROF:

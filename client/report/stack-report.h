@@ -15,6 +15,7 @@
 #include "json/json-writer.h"
 #include "report/row-writer.h"
 #include "session/session.h"
+#include "stack/course-store.h"
 #include "stack/stack-pprof.h"
 #include "stack/stack-store.h"
 
@@ -40,6 +41,7 @@ typedef struct StackReport {
         JsonOut out;
         RowWriter rows;
         StackPprof pprof;
+        CourseStore course; /* of a page */
         uint64_t n_seen, n_hidden;
 } StackReport;
 
@@ -50,6 +52,9 @@ void stack_report_write_parameters(const StackReport *report, JsonWriter *writer
 /* Parts that all views of stacks have: "places" without those of rest; members of a reply. */
 void stack_report_write_places(JsonWriter *writer);
 void stack_report_write_head(JsonOut *out, json_object *first);
+/* Begins rows with what all of them have in common, and their names; @ret->error: -errno. */
+void stack_report_begin_rows(const Session *session, RowWriter *ret, json_object *reply,
+                             void (*write_names_of_rows)(RowWriter *rows));
 /* A SessionOnReply; @userdata is the StackReport. A list or a pair is matched with the last. */
 int stack_report_on_reply(void *userdata, Connection *connection, json_object *parameters,
                           bool last);

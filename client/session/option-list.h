@@ -89,6 +89,9 @@
         O(FOR, "for", 0, REQUIRED, "TIME", SPAN(for_ns),                                        \
           "Record for so long: 10s, 2min, 500ms (default: until COMMAND or Ctrl-C ends it, at "   \
           "most as long as ctprofd.conf(5) says, there 1h)")                                    \
+        O(EVERY, "every", 0, REQUIRED, "TIME", SPAN(every_ns),                                  \
+          "Keep what each group of threads does in each step of this length, too: 1s, 100ms "   \
+          "(show --course; up to 3600 steps)")                                                  \
         O(STACK_KINDS, "stack-kinds", 0, REQUIRED, "WHICH", CHOICE(stack_kinds),                \
           "Take the stacks of the kernel (kernel), of user mode (user), of both (default) or "   \
           "none")                                                                               \
@@ -188,6 +191,8 @@
         O(WAKERS, "wakers", 0, NONE, "", GIVEN,                                                 \
           "Of a recording: who woke threads that waited, which \"record\" takes and \"show\" "    \
           "tells")                                                                              \
+        O(COURSE, "course", 0, NONE, "", GIVEN,                                                 \
+          "Of a recording that was made with --every: what ran and waited in each step")         \
         O(ROWS, "rows", 0, NONE, "", GIVEN,                                                     \
           "Also each metric of each group, and the sections, below the overview")               \
         O(ALL_ROWS, "all-rows", 0, NONE, "", GIVEN,                                             \

@@ -87,9 +87,9 @@ typedef struct Options {
         BackendChoice backend; /* likewise */
         unsigned reasons;      /* likewise; 0 or 1 */
         uint64_t at_realtime_ns;
-        uint64_t for_ns, period_ns; /* 0: not given */
-        StackKinds stack_kinds;     /* when it was given */
-        uint64_t user_stack_bytes;  /* likewise; 0: none */
+        uint64_t for_ns, period_ns, every_ns; /* 0: not given */
+        StackKinds stack_kinds;               /* when it was given */
+        uint64_t user_stack_bytes;            /* likewise; 0: none */
         OptionNumbers pids, uids;
         const char *comm, *cgroup; /* NULL: not given */
         uint64_t min_ns, max_ns;   /* 0: not given */

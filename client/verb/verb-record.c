@@ -212,6 +212,8 @@ static void write_parameters(JsonWriter *writer, const Options *options, bool ha
                 json_write_member_u64(writer, "minNs", options->min_ns);
         if (options->max_ns > 0)
                 json_write_member_u64(writer, "maxNs", options->max_ns);
+        if (options->every_ns > 0)
+                json_write_member_u64(writer, "everyNs", options->every_ns);
         write_filter(writer, options, has_command);
         if (options->output_path)
                 json_write_member_bool(writer, "anonymous", true);

@@ -5,6 +5,7 @@
 #include "interface/error-list.h"
 #include "json/json-writer.h"
 #include "render/cell.h"
+#include "report/course-view.h"
 #include "report/group-view.h"
 #include "report/stack-report.h"
 #include "report/waker-view.h"
@@ -215,6 +216,43 @@ static int show_wakers(Session *session, const SubjectReference *subject) {
         return session_call(session, &call, waker_view_on_reply, &view);
 }
 
+static int show_course(Session *session, const SubjectReference *subject) {
+        const Options *options = session->options;
+        _cleanup_(session_call_done) SessionCall call = {};
+        _cleanup_(course_view_done) CourseView view = {
+                .session = session,
+                .name = subject->text,
+                .has_rest =
+                        session->json != JSON_STYLE_OFF ||
+                        (options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE) ||
+                        options_have(options, OPTION_ALL_ROWS),
+        };
+        int r = check_recording(session, subject, "--course");
+
+        if (r != 0)
+                return r;
+        course_view_write_parameters(&view, begin_stacks(&subject->ends[0], &call));
+        return session_call(session, &call, course_view_on_reply, &view);
+}
+
+/* 0, or an exit status after a sentence. */
+static int check_course(const Session *session) {
+        const Options *options = session->options;
+        bool has_format = options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE;
+
+        if (options_have(options, OPTION_STACKS) || options_have(options, OPTION_WAKERS))
+                return complain(STATUS_USAGE, "--course is a view of its own: give it without %s.",
+                                options_have(options, OPTION_STACKS) ? "--stacks" : "--wakers");
+        if (has_format && options->format != FORMAT_CSV && options->format != FORMAT_NDJSON)
+                return complain(STATUS_USAGE,
+                                "--course is a table, JSON, csv or ndjson: give --format %s alone.",
+                                format_name(options->format));
+        if (has_format && session->json != JSON_STYLE_OFF)
+                return complain(STATUS_USAGE,
+                                "--format and --json are two forms of one result: give either.");
+        return 0;
+}
+
 /*
  * Finds out whether the options ask for stacks alone, and in which form. 0, or an exit status after
  * a sentence.
@@ -277,8 +315,10 @@ int verb_show(Session *session) {
         const Options *options = session->options;
         bool alone;
         StackForm form;
-        int r;
+        int r = options_have(options, OPTION_COURSE) ? check_course(session) : 0;
 
+        if (r != 0)
+                return r;
         if (options_have(options, OPTION_WAKERS) &&
             (options_have(options, OPTION_STACKS) ||
              (options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE)))
@@ -290,6 +330,8 @@ int verb_show(Session *session) {
                 r = subject_open(options->arguments[1], &subject);
         if (r == 0 && options_have(options, OPTION_WAKERS))
                 return show_wakers(session, &subject);
+        if (r == 0 && options_have(options, OPTION_COURSE))
+                return show_course(session, &subject);
         if (r == 0 && alone)
                 return show_stacks_alone(session, &subject, 1, form);
         if (r == 0 && subject.is_interval)

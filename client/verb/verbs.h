@@ -50,7 +50,8 @@
         V(show, "show", "SNAPSHOT|A..B",                                                           \
           "Show a snapshot or a recording, or what was done between two of one boot",              \
           "a snapshot or an interval", 1, 1,                                                       \
-          OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS) | OPTION_BIT(WAKERS),       \
+          OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS) | OPTION_BIT(WAKERS) |      \
+                  OPTION_BIT(COURSE),                                                              \
           VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(PPROF) | FORMAT_BIT(SPEEDSCOPE),     \
           MANY)                                                                                    \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
@@ -67,7 +68,8 @@
         V(record, "record", "[-- COMMAND...]",                                                     \
           "Record where in their code threads run and wait, for a time or for COMMAND",            \
           NULL, 0, VERB_ANY_ARGUMENTS,                                                             \
-          OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(FOR) | OPTION_BIT(STACK_KINDS) |      \
+          OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(FOR) | OPTION_BIT(EVERY) |            \
+          OPTION_BIT(STACK_KINDS) |                                                                \
           OPTION_BIT(ON_CPU) | OPTION_BIT(OFF_CPU) | OPTION_BIT(PERIOD) |                          \
           OPTION_BIT(USER_STACK) | OPTION_BIT(WAKERS) | VERB_FILTER_BITS | OPTION_BIT(ALL) |       \
           OPTION_BIT(MIN) | OPTION_BIT(MAX) | OPTION_BIT(OUTPUT) | OPTION_BIT(VERBOSE), 0, MANY)   \

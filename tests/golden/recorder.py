@@ -14,22 +14,36 @@ def positions_of(stack):
     return [[int(frame.startswith("[")), 16 * len(frame)] if i < n_user else None for i, frame in enumerate(stack["frames"])]
 
 
+def longer(steps, times):
+    """The same steps again and again, one behind the other."""
+    length = steps[-1]["endBoottimeNs"] - steps[0]["beginBoottimeNs"]
+    return [dict(step, **{key: step[key] + i * length for key in ("beginBoottimeNs", "endBoottimeNs")}) for i in range(times) for step in steps]
+
+
+def in_places(steps, wanted):
+    return [dict(step, groups=[dict(group, places=places) for group in step["groups"]
+                               if (places := {place: ns for place, ns in group["places"].items() if not wanted or place in wanted})])
+            for step in steps]
+
+
 def replies_to(call, answers):
-    """The parameters of each reply; "limit", "places" and "files" of Stacks are obeyed."""
+    """The parameters of each reply; "limit", "places", "course" and "files" of Stacks are obeyed."""
     method = call["method"].rpartition(".")[2]
     name = call["parameters"].get("recording", {}).get("name")
-    parts = answers.get(f"{method} {name}", answers[method])
+    times = 10 if name == "long-course" else 1
+    parts = answers.get(f"{method} {(name or '').removeprefix('long-')}", answers[method])
     if not call["method"].endswith(".Stacks"):
         return parts
     stacks, wanted, places = parts[1]["stacks"], call["parameters"], {}
     for stack in stacks:
         places[stack["place"]] = places.get(stack["place"], 0) + stack["ns"]
     stacks = [stack for stack in stacks if stack["place"] in wanted.get("places", [stack["place"]])]
+    steps = [{"steps": in_places(longer(parts[1]["steps"], times), wanted.get("places"))}] if wanted.get("course") and "steps" in parts[1] else []
     some, files = stacks[:wanted.get("limit")], {}
     if wanted.get("files"):
         some = [dict(stack, positions=positions_of(stack)) for stack in some]
         files = {"files": [{"path": "/usr/bin/app", "buildId": "0123456789abcdef"}, {"path": "/usr/lib/libodd.so", "buildId": ""}]}
-    return [dict(parts[0], places=places) | files, *({"stacks": some[i:i + PER_REPLY]} for i in range(0, len(some), PER_REPLY)),
+    return [dict(parts[0], places=places) | files, *steps, *({"stacks": some[i:i + PER_REPLY]} for i in range(0, len(some), PER_REPLY)),
             {"hiddenStacks": len(stacks) - len(some)}]
 
 

@@ -394,6 +394,128 @@ class Graph {
   }
 }
 
+// the course
+
+const COURSE_HEIGHT = 84;
+const COURSE_ROWS = 12; // of a span that are told
+
+// Steps side by side, as wide as they are long: how many threads were in each place on average, above each other.
+class Strip {
+  constructor(course, graph) {
+    this.graph = graph;
+    this.rows = course.rows.map(([group, place]) => ({group: showName(group), place}));
+    this.steps = course.steps.map(([begin, end, ...ns]) => ({begin: Number(begin), end: Number(end), ns: ns.map(Number)}));
+    this.endNs = this.steps[this.steps.length - 1].end;
+    const known = Object.keys(COLOURS), rank = name => known.includes(name) ? known.indexOf(name) : known.length;
+    this.places = [...new Set(this.rows.map(row => row.place))].sort((a, b) => rank(a) - rank(b));
+    this.first = this.last = -1; // of the steps that are selected
+  }
+
+  // Places that the legend has switched off are not drawn; those without a stack it has not.
+  isOn(place) {
+    const number = this.graph.places.indexOf(place);
+    return number < 0 || this.graph.on[number];
+  }
+
+  // [[place, threads on average]...] of a run of steps, and the same of its rows, the most first.
+  figures(first, last) {
+    const steps = this.steps.slice(first, last + 1), length = steps[steps.length - 1].end - steps[0].begin;
+    const rows = this.rows.map((row, i) => ({...row, n: steps.reduce((sum, step) => sum + step.ns[i], 0) / (length || 1)}));
+    const places = this.places.map(place => [place, rows.reduce((sum, row) => sum + (row.place === place ? row.n : 0), 0)]);
+    return {places, rows: rows.filter(row => row.n > 0 && this.isOn(row.place)).sort((a, b) => b.n - a.n), length};
+  }
+
+  draw() {
+    const canvas = element("strip"), width = Math.max(element("course").clientWidth, 100), ratio = Math.min(devicePixelRatio || 1, 4);
+    const isDark = matchMedia("(prefers-color-scheme: dark)").matches, paper = isDark ? [20, 23, 26] : [255, 255, 255];
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(COURSE_HEIGHT * ratio);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${COURSE_HEIGHT}px`;
+    const context = canvas.getContext("2d"), scale = width / (this.endNs || 1);
+    const bars = this.steps.map((step, i) => this.figures(i, i).places.filter(([place]) => this.isOn(place)));
+    this.most = Math.max(...bars.map(bar => bar.reduce((sum, [, n]) => sum + n, 0)));
+    context.scale(ratio, ratio);
+    bars.forEach((bar, i) => {
+      const step = this.steps[i], x = step.begin * scale, barWidth = Math.max((step.end - step.begin) * scale, 0.5);
+      const isFaint = this.first >= 0 && (i < this.first || i > this.last);
+      let y = COURSE_HEIGHT;
+      for (const [place, n] of bar) {
+        const height = this.most > 0 ? n / this.most * (COURSE_HEIGHT - 1) : 0, colour = placeColour(place, this.places.indexOf(place));
+        context.fillStyle = cssColour(isFaint ? mix(colour, paper, 0.7) : colour);
+        context.fillRect(x, y - height, barWidth - (barWidth > 4 ? 0.5 : 0), height);
+        y -= height;
+      }
+    });
+    context.fillStyle = isDark ? "#888" : "#666";
+    context.fillRect(0, COURSE_HEIGHT - 1, width, 1);
+    this.tell();
+  }
+
+  tell() {
+    const isChosen = this.first >= 0, first = isChosen ? this.first : 0, last = isChosen ? this.last : this.steps.length - 1;
+    const {places, rows, length} = this.figures(first, last), begin = this.steps[first].begin;
+    const told = places.filter(([place, n]) => n > 0 && this.isOn(place)).map(([place, n]) => `${place} ${n.toPrecision(3)}`).join(", ");
+    element("span").textContent = `${isChosen ? `${timeText(begin)} to ${timeText(begin + length)}` : "all steps"}: ${told || "nothing"}` +
+      ` threads on average, as counted of all groups; the strip is ${this.most.toPrecision(3)} high. ` +
+      (isChosen ? "" : "Select a span of time in the strip to see that of it. ") +
+      "Samples have no time: the stacks below are those of the whole recording.";
+    element("span-rows").replaceChildren(...(isChosen ? rows.slice(0, COURSE_ROWS) : []).map(row => {
+      const item = document.createElement("li"), swatch = document.createElement("span");
+      swatch.className = "swatch";
+      swatch.style.background = cssColour(placeColour(row.place, this.places.indexOf(row.place)));
+      item.append(swatch, `${row.group} ${row.place} ${row.n.toPrecision(3)} (${timeText(row.n * length)})`);
+      return item;
+    }));
+  }
+
+  select(a, b) {
+    [this.first, this.last] = [Math.min(a, b), Math.max(a, b)];
+    this.draw();
+  }
+
+  stepAt(x) {
+    const ns = x / (element("course").clientWidth || 1) * this.endNs, found = this.steps.findIndex(step => ns < step.end);
+    return found < 0 ? this.steps.length - 1 : found;
+  }
+
+  listen() {
+    const canvas = element("strip"), move = (key, isMore) => {
+      const by = key === "ArrowLeft" ? -1 : 1, edge = by < 0 ? this.first : this.last, last = this.steps.length - 1;
+      const to = this.first < 0 ? (by < 0 ? last : 0) : Math.min(Math.max(edge + by, 0), last);
+      this.select(isMore && this.first >= 0 ? (by < 0 ? this.last : this.first) : to, to);
+    };
+    let from = -1;
+    canvas.addEventListener("pointerdown", event => {
+      from = this.stepAt(event.offsetX);
+      canvas.setPointerCapture(event.pointerId);
+      this.select(from, from);
+    });
+    canvas.addEventListener("pointermove", event => {
+      if (from >= 0) this.select(from, this.stepAt(event.offsetX));
+    });
+    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => { from = -1; });
+    canvas.addEventListener("keydown", event => {
+      if (event.key === "Escape") this.select(-1, -1);
+      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      event.preventDefault();
+      move(event.key, event.shiftKey);
+    });
+    addEventListener("resize", () => this.draw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+}
+
+// Nothing where the recording has no steps.
+function showCourse(items, graph) {
+  if (!items.course || items.course.steps.length === 0) return null;
+  const strip = new Strip(items.course, graph);
+  element("course").hidden = false;
+  strip.listen();
+  strip.draw();
+  return strip;
+}
+
 // the page
 
 function showHead(items, graph) {
@@ -420,7 +542,7 @@ function showHead(items, graph) {
   element("about").textContent = parts.join(", ") + `. ctprofctl ${info.version}`;
 }
 
-function showLegend(graph) {
+function showLegend(graph, redraw) {
   const legend = element("legend");
   const known = Object.keys(COLOURS), rank = name => known.includes(name) ? known.indexOf(name) : known.length;
   const numbers = graph.places.map((_, place) => place).filter(place => graph.placeNs[place] > 0);
@@ -436,7 +558,7 @@ function showLegend(graph) {
       graph.on[place] = !graph.on[place];
       button.setAttribute("aria-pressed", graph.on[place]);
       graph.sift();
-      graph.draw();
+      redraw();
     });
     legend.append(button);
   }
@@ -483,7 +605,11 @@ function start() {
   element("incomplete").remove();
   element("page").hidden = false;
   showHead(items, graph);
-  showLegend(graph);
+  const strip = showCourse(items, graph);
+  showLegend(graph, () => {
+    graph.draw();
+    if (strip) strip.draw();
+  });
   // Threads of two recordings are told by their processes.
   element("threads").parentElement.hidden = Boolean(items.info.before);
   listen(graph);

@@ -43,7 +43,9 @@ START_TEST(a_page_has_each_name_once) {
 
         for (size_t i = 0; i < json_object_array_length(rows); i++)
                 ck_assert_int_eq(stack_store_add(&store, 0, json_object_array_get_idx(rows, i)), 0);
-        ck_assert_int_eq(flame_page_write(file, &store, (json_object *const[2]){ first }), 0);
+        ck_assert_int_eq(
+                flame_page_write(file, &store, &(CourseStore){}, (json_object *const[2]){ first }),
+                0);
         ck_assert_int_eq(fclose(file), 0);
         ck_assert_int_eq(strncmp(text, flame_page_head, strlen(flame_page_head)), 0);
         ck_assert_str_eq(text + n - strlen(flame_page_tail), flame_page_tail);
@@ -61,6 +63,38 @@ START_TEST(a_page_has_each_name_once) {
 }
 END_TEST
 
+static const char steps[] =
+        "[{\"beginBoottimeNs\":5,\"endBoottimeNs\":15,\"threads\":1,\"ended\":0,\"groups\":["
+        "{\"process\":\"a\",\"thread\":\"</script>\",\"places\":{\"lock\":3,\"running\":7}}]},"
+        "{\"beginBoottimeNs\":15,\"endBoottimeNs\":25,\"threads\":1,\"ended\":0,\"groups\":["
+        "{\"process\":\"a\",\"thread\":\"</script>\",\"places\":{\"running\":10}}]}]";
+
+START_TEST(a_page_has_the_steps_of_a_recording) {
+        json_object *first = json_tokener_parse("{}"), *rows = json_tokener_parse(steps);
+        StackStore store = {};
+        CourseStore course = {};
+        char *text = NULL;
+        size_t n;
+        FILE *file = open_memstream(&text, &n);
+
+        for (size_t i = 0; i < json_object_array_length(rows); i++)
+                ck_assert_int_eq(course_store_add(&course, json_object_array_get_idx(rows, i)), 0);
+        ck_assert_int_eq(flame_page_write(file, &store, &course, (json_object *const[2]){ first }),
+                         0);
+        ck_assert_int_eq(fclose(file), 0);
+        /* the heaviest row first; of others there is nothing in either place */
+        ck_assert_ptr_nonnull(strstr(
+                text, PIECE "[{\"course\":{\"rows\":[[\"a/\\u003c/script\\u003e\",\"running\"],"
+                            "[\"a/\\u003c/script\\u003e\",\"lock\"],[\"(others)\",\"lock\"],"
+                            "[\"(others)\",\"running\"]],"
+                            "\"steps\":[[0,10,7,3,0,0],[10,20,10,0,0,0]]}}]</script>\n"));
+        free(text);
+        course_store_done(&course);
+        (void) json_object_put(rows);
+        (void) json_object_put(first);
+}
+END_TEST
+
 START_TEST(an_empty_recording_has_a_page) {
         json_object *first = json_tokener_parse("{}");
         StackStore store = {};
@@ -68,7 +102,9 @@ START_TEST(an_empty_recording_has_a_page) {
         size_t n;
         FILE *file = open_memstream(&text, &n);
 
-        ck_assert_int_eq(flame_page_write(file, &store, (json_object *const[2]){ first }), 0);
+        ck_assert_int_eq(
+                flame_page_write(file, &store, &(CourseStore){}, (json_object *const[2]){ first }),
+                0);
         ck_assert_int_eq(fclose(file), 0);
         ck_assert_ptr_nonnull(strstr(text, "\"stacks\":0,\"frames\":0,\"rests\":[]}}]"));
         ck_assert_ptr_nonnull(strstr(text, PIECE "[{\"end\":{}}]"));
@@ -92,7 +128,7 @@ START_TEST(two_recordings_have_both_numbers) {
                                  0);
         ck_assert_int_eq(stack_store_add(&store, 0, json_object_array_get_idx(rows, 1)), 0);
         ck_assert_int_eq(stack_store_match(&store), 0);
-        ck_assert_int_eq(flame_page_write(file, &store, firsts), 0);
+        ck_assert_int_eq(flame_page_write(file, &store, &(CourseStore){}, firsts), 0);
         ck_assert_int_eq(fclose(file), 0);
         ck_assert_ptr_nonnull(strstr(text, "\"elapsedNs\":7,\"recording\":null,\"places\":null,"
                                            "\"before\":{\"snapshot\":null,\"elapsedNs\":9,"));
@@ -120,7 +156,9 @@ START_TEST(a_failed_write_sticks) {
         FILE *file = fopen("/dev/full", "we");
 
         ck_assert_ptr_nonnull(file);
-        ck_assert_int_eq(flame_page_write(file, &store, (json_object *const[2]){ first }), -ENOSPC);
+        ck_assert_int_eq(
+                flame_page_write(file, &store, &(CourseStore){}, (json_object *const[2]){ first }),
+                -ENOSPC);
         (void) fclose(file);
         stack_store_done(&store);
         (void) json_object_put(first);
@@ -133,6 +171,7 @@ int main(void) {
 
         tcase_add_test(page, a_page_has_each_name_once);
         tcase_add_test(page, an_empty_recording_has_a_page);
+        tcase_add_test(page, a_page_has_the_steps_of_a_recording);
         tcase_add_test(page, two_recordings_have_both_numbers);
         tcase_add_test(page, the_page_allows_nothing_but_itself);
         tcase_add_test(page, a_failed_write_sticks);

@@ -53,6 +53,7 @@ static const struct {
         { { "--on-cpu" }, "{\"onCpu\":true,\"offCpu\":false}" },
         { { "--off-cpu" }, "{\"onCpu\":false,\"offCpu\":true}" },
         { { "--wakers" }, "{\"wakers\":true}" },
+        { { "--every", "500ms" }, "{\"everyNs\":500000000}" },
         { { "--verbose" }, "{}" },
         { { "--all" }, "{}" },
         { { "--min", "1ms", "--max=1s" }, "{\"minNs\":1000000,\"maxNs\":1000000000}" },

@@ -166,6 +166,55 @@ def narrow_screens_have_room():
             expect(page.browser.run("return document.documentElement.scrollWidth") <= 390, "it is too wide")
 
 
+class CoursePage(Page):
+    """The same with the steps of another recording."""
+
+    def __init__(self):
+        super().__init__()
+        course = self.answers["Stacks course"]
+        self.steps = course[1]["steps"]
+        self.answers["Stacks"][0]["recording"] = course[0]["recording"]
+        self.answers["Stacks"][1]["steps"] = self.steps
+
+    def told(self):
+        return self.browser.run("return [document.getElementById('span').innerText, "
+                                "[...document.querySelectorAll('#span-rows li')].map(row => row.innerText)]")
+
+
+@test
+def a_span_of_time_is_selected():
+    """a strip has the steps of the recording; a span of it, by pointer or by keys, has its figures; the stacks stay"""
+    with CoursePage() as page:
+        boxes, (text, listed) = page.boxes(), page.told()
+        expect(text.startswith("all steps: running 0.786") and "those of the whole recording" in text, text)
+        expect_equal(listed, [], "nothing is selected")
+        width = page.browser.run("return document.getElementById('strip').clientWidth")
+        page.browser.run("""
+            const strip = document.getElementById("strip"), place = strip.getBoundingClientRect();
+            strip.setPointerCapture = () => {};
+            const send = (kind, share) => strip.dispatchEvent(new PointerEvent(kind, {
+                bubbles: true, pointerId: 1, clientX: place.left + share * place.width, clientY: place.top + 9}));
+            send("pointerdown", 0.6 / 3.9); send("pointermove", 1.2 / 3.9); send("pointerup", 1.2 / 3.9);""")
+        text, listed = page.told()
+        expect(text.startswith("500 ms to 1.50 s: running 0.541"), text, width)
+        expect("app/worker lock 1.40 (1.40 s)" in listed and not [row for row in listed if "gzip" in row], listed)
+        page.browser.run("[...document.querySelectorAll('#legend button')].find(b => b.innerText.startsWith('lock')).click()")
+        expect(not [row for row in page.told()[1] if " lock " in row], page.told())
+        page.browser.run("[...document.querySelectorAll('#legend button')].find(b => b.innerText.startsWith('lock')).click()")
+        for key, shift, begin in (("Escape", False, "all steps:"), ("ArrowLeft", False, "3.50 s to 3.90 s:"),
+                                  ("ArrowLeft", True, "3.00 s to 3.90 s:")):
+            page.browser.run("document.getElementById('strip').dispatchEvent(new KeyboardEvent('keydown', "
+                             "{key: arguments[0], shiftKey: arguments[1]}))", key, shift)
+            expect(page.told()[0].startswith(begin), key, page.told())
+        # What is told takes room, and a scroll bar may make the page narrower.
+        expect_equal([box[:2] for box in page.boxes()], [box[:2] for box in boxes], "the graph")
+        page.browser.size(390, 844)
+        page.browser.wait("document.getElementById('strip').clientWidth <= 390")
+        expect(page.browser.run("return document.documentElement.scrollWidth") <= 390, "it is too wide")
+    with Page() as page:
+        expect(page.browser.run("return document.getElementById('course').hidden"), "no steps, no strip")
+
+
 @test
 def names_do_nothing():
     """whatever functions and processes are called is text"""

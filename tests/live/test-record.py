@@ -660,6 +660,127 @@ def wakers():
         expect_equal((error, parameters["parameter"]), ("InvalidParameter", "wakers"))
 
 
+# Burns and sleeps by turns, and says when it began with each; its name tells the two loads apart.
+TURNS = """
+import ctypes, sys, threading, time
+ctypes.CDLL(None).prctl(15, b"turns", 0, 0, 0)
+def now():
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+for turn in range(20):
+    begin = now()
+    if turn % 2:
+        time.sleep(1.5)
+    else:
+        while now() - begin < 1_500_000_000:
+            pass
+    print(turn % 2, begin, now(), flush=True)
+"""
+
+
+def steps(ctl, name, **parameters):
+    replies = ask(ctl, "Stacks", recording={"name": name}, course=True, limit=1, **parameters)
+    answer(replies)
+    return [step for reply in replies for step in reply["parameters"].get("steps", [])]
+
+
+def figures(found):
+    """{(process, thread): {place: ns}} of each step."""
+    return [(step, {(group["process"], group["thread"]): group["places"] for group in step["groups"]}) for step in found]
+
+
+def expect_turns(found, turns):
+    """Steps that lie within a turn have what was done in it, and nothing else."""
+    seen = {0: 0, 1: 0}
+    for step, groups in figures(found):
+        begin, finish = step["beginBoottimeNs"], step["endBoottimeNs"]
+        for sleeps, first, last in turns:
+            # A thread may get its CPU late, and that it waited for one is counted once it has it.
+            if begin < first + 100_000_000 or finish > last - 10_000_000:
+                continue
+            places, length = groups[("turns", "turns")], finish - begin
+            slept, ran = places.get("sleep", 0), places.get("running", 0) + places.get("run_queue", 0)
+            expect((slept if sleeps else ran) > 0.6 * length and (ran if sleeps else slept) < 0.1 * length, sleeps, places, length)
+            seen[sleeps] += 1
+    expect(seen[0] >= 2 and seen[1] >= 2, "steps within turns", seen)
+
+
+def expect_sums(ctl, name, found):
+    """The steps of all groups have what the interval has, but for what is before and after them."""
+    view = ctl("show", name, "--no-thread-normalize", "--json").json()
+    head = stacks(ctl, name)[0]["snapshot"]
+    outside = head["endBoottimeNs"] - head["startBoottimeNs"] - (found[-1]["endBoottimeNs"] - found[0]["beginBoottimeNs"])
+    sums, works = collections.Counter(), collections.Counter()
+    for step, groups in figures(found):
+        for (process, _), places in groups.items():
+            for place, ns in places.items():
+                sums[process, place] += ns
+                sums[place] += ns
+                expect(ns <= 1.1 * (step["threads"] + step["ended"]) * (step["endBoottimeNs"] - step["beginBoottimeNs"]), process, place, step)
+    for group in view["groups"]:
+        for metric, place in (("run_time_ns", "running"), ("wait_time_ns", "run_queue"), ("sleep_wait_ns", "sleep"), ("pipe_wait_ns", "pipe")):
+            work = (group["metrics"].get(metric) or {}).get("work") or 0
+            works[group["process"], place] += work
+            works[place] += work
+    for key in [("turns", "running"), ("turns", "run_queue"), ("turns", "sleep"), ("briefly", "running"), ("briefly", "run_queue"), "running"]:
+        n = os.cpu_count() if key == "running" else 1
+        expect(-n * 2_000_000 <= works[key] - sums[key] <= n * (outside + 20_000_000), key, f"{sums[key]} of {works[key]} ns, {outside} outside")
+
+
+@test
+def course():
+    """steps have what each group did in them, by its own clock, and add up to the interval, with those that ended; others have none"""
+    with daemon() as ctl, temporary() as directory:
+        shutil.copy("/bin/true", directory / "briefly")
+        with subprocess.Popen([sys.executable, "-c", TURNS], stdout=subprocess.PIPE, text=True) as load:
+            try:
+                load.stdout.readline()
+                with Recording(ctl, tag="rec", everyNs=SECOND // 5) as recording:
+                    recording.started()
+                    until, n = time.monotonic() + 7, 0
+                    while time.monotonic() < until:
+                        subprocess.run([directory / "briefly"], check=True)
+                        n += 1
+                        time.sleep(0.03)
+                    answer(ask(ctl, "EndRecording", more=False))
+                    answer(recording.rest())
+            finally:
+                load.kill()
+            turns = [tuple(int(number) for number in line.split()) for line in load.stdout if line.endswith("\n")]
+        first = stacks(ctl, "rec")[0]
+        found = steps(ctl, "rec")
+        facts = first["recording"]
+        expect(facts["everyNs"] == SECOND // 5 and facts["missedSteps"] == 0 and "running" in facts["coursePlaces"], facts)
+        # On a busy machine some are late, and longer.
+        expect(15 <= len(found) <= 40, "steps:", len(found))
+        for one, other in zip(found, found[1:]):
+            expect_equal(one["endBoottimeNs"], other["beginBoottimeNs"], "a step begins where one ends")
+        expect(facts["startBoottimeNs"] <= found[0]["beginBoottimeNs"] and found[-1]["endBoottimeNs"] <= facts["endBoottimeNs"] + SECOND // 10, facts)
+        expect_turns(found, turns)
+        expect_sums(ctl, "rec", found)
+        expect(sum(step["ended"] for step in found) >= n, "threads that ended", n)
+        some = steps(ctl, "rec", places=["lock"])
+        expect(len(some) == len(found) and {place for _, groups in figures(some) for places in groups.values() for place in places} <= {"lock"}, some[:2])
+        text = ctl("show", "rec", "--course", "--limit", "0")
+        expect_equal((text.status, text.err), (0, ""))
+        expect(re.search(r"(?m)^turns +running +\d", text.out) and re.search(rf"^steps +{len(found)} of 200ms from ", text.out), text.out[:2000])
+        csv = ctl("show", "rec", "--course", "--format", "csv").out.splitlines()
+        expect_equal(len(csv) - 1, sum(len(places) for _, groups in figures(found) for places in groups.values()), "rows")
+        expect_equal(ctl("verify", "rec").status, 0)
+        copy = ctl.spool.parent / "copy.ctprof.zst"
+        expect_equal(ctl("export", "rec", copy).status, 0)
+        expect_equal(ctl("show", copy, "--course", "--json").json()["steps"], found)
+        expect_equal(ctl("record", "--tag", "few", "--for", "1s", "--every", "250ms").status, 0)
+        expect(re.search(r"(?m)^0\.00s ", "\n".join(line.lstrip() for line in ctl("show", "few", "--course").out.splitlines())), "a line a step")
+        record(ctl, 0.3, tag="without")
+        expect("everyNs" not in stacks(ctl, "without")[0]["recording"], "no steps")
+        result = ctl("show", "without", "--course")
+        expect(result.status == 2 and "recorded without steps" in result.err, result)
+        for parameters in ({"everyNs": SECOND // 100}, {"everyNs": SECOND // 10, "forNs": 400 * SECOND}):
+            error, detail = failure(ask(ctl, "Record", **parameters))
+            expect_equal((error, detail["parameter"]), ("InvalidParameter", "everyNs"))
+        expect("3600 steps" in detail["reason"] and "112 ms" in detail["reason"], detail)
+
+
 @test
 def wakers_lost():
     """wake-ups for which there was no room are counted, and their waits have an unknown waker"""

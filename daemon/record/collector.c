@@ -648,6 +648,14 @@ static int take_course(Collector *collector, const RecordMessage *message) {
         return r;
 }
 
+static int take_lengths(Collector *collector, const RecordMessage *message) {
+        const StackLengths *row = message->body;
+
+        if (message->n != sizeof(*row) || row->key.place >= _RECORD_PLACE_MAX)
+                return -EBADMSG;
+        return stack_table_add_lengths(&collector->table, &row->key, &row->lengths);
+}
+
 int collector_take(Collector *collector, RecordMessage *message) {
         _cleanup_(fd_closep) int fd = message->fd;
         const RecordModule *module = message->body;
@@ -683,6 +691,8 @@ int collector_take(Collector *collector, RecordMessage *message) {
         case RECORD_MESSAGE_STEP:
         case RECORD_MESSAGE_CELLS:
                 return take_course(collector, message);
+        case RECORD_MESSAGE_LENGTHS:
+                return take_lengths(collector, message);
         case RECORD_MESSAGE_SEEK:
         case RECORD_MESSAGE_END:
         case _RECORD_MESSAGE_MAX:

@@ -21,6 +21,7 @@
  *     GROUP    CourseGroup; groups are numbered in the order in which they are told
  *     STEP     CourseStep
  *     CELLS    CourseCell of the last step and of groups that were told
+ *     LENGTHS  RecordLengthKey, RecordLengths: a row of the table, behind all samples
  *     END      RecordSummary; a descriptor: what is to be written into
  *
  * It answers with a PROCESS, itself, at the beginning, and in the end with an END and a number: 0,
@@ -48,6 +49,7 @@ typedef enum RecordMessageKind {
         RECORD_MESSAGE_STEP,
         RECORD_MESSAGE_CELLS,
         RECORD_MESSAGE_END,
+        RECORD_MESSAGE_LENGTHS,
         _RECORD_MESSAGE_MAX,
 } RecordMessageKind;
 
@@ -84,6 +86,7 @@ typedef struct RecordSummary {
         uint64_t n_unsettled_steps, n_missed_steps, course_places; /* StepsFacts */
         bool sees_return; /* threads are seen when they go on: stacks of user mode */
         bool has_clock;
+        bool has_lengths;      /* waits were counted by their lengths */
         bool waiting, running; /* what was sampled */
 } RecordSummary;
 

@@ -33,6 +33,7 @@ static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
 #define GROUP_COLUMNS(C) C(process) C(thread)
 #define STEP_COLUMNS(C) C(begin_boottime_ns) C(end_boottime_ns) C(threads) C(ended)
 #define CELL_COLUMNS(C) C(step) C(group) C(place) C(ns)
+#define LENGTH_COLUMNS(C) C(process) C(comm) C(place) C(at_least_ns) C(count) C(ns)
 /* The last ones, which are there if wakers were asked for. */
 #define THREAD_COLUMNS_OF_WAKERS 1u
 #define SAMPLE_COLUMNS_OF_WAKERS 4u
@@ -55,6 +56,7 @@ static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
 #define GROUP_(name) GROUP_##name,
 #define STEP_(name) STEP_##name,
 #define CELL_(name) CELL_##name,
+#define LENGTH_(name) LENGTH_##name,
 DEFINE_COLUMNS(module, MODULE_COLUMNS, MODULE_)
 DEFINE_COLUMNS(frame, FRAME_COLUMNS, FRAME_)
 DEFINE_COLUMNS(stack, STACK_COLUMNS, STACK_)
@@ -63,6 +65,7 @@ DEFINE_COLUMNS(sample, SAMPLE_COLUMNS, SAMPLE_)
 DEFINE_COLUMNS(group, GROUP_COLUMNS, GROUP_)
 DEFINE_COLUMNS(step, STEP_COLUMNS, STEP_)
 DEFINE_COLUMNS(cell, CELL_COLUMNS, CELL_)
+DEFINE_COLUMNS(length, LENGTH_COLUMNS, LENGTH_)
 
 /* writing */
 
@@ -166,6 +169,10 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
                         if (facts->course_places >> place & 1)
                                 json_write_text(json, places[place]);
                 json_write_end(json);
+        }
+        if (facts->histogram) {
+                json_write_member_bool(json, "histogram", true);
+                RECORDING_LENGTH_COUNTS(WRITE_COUNT)
         }
         if (facts->scope.filter.is_on || record_scope_has_lengths(&facts->scope))
                 write_scope(json, &facts->scope);
@@ -315,6 +322,29 @@ static void write_course(Output *output, const Course *course) {
         end_table(output);
 }
 
+/* A row for each length that occurred. */
+static void write_lengths(Output *output, const StackTable *table) {
+        JsonWriter *json = &output->json;
+
+        begin_table(output, "lengths", length_names, ELEMENTSOF(length_names));
+        for (size_t i = 0; i < table->n_lengths * RECORD_LENGTHS; i++) {
+                const StackLengths *of = &table->lengths[i / RECORD_LENGTHS];
+                unsigned which = (unsigned) (i % RECORD_LENGTHS);
+
+                if (of->lengths.n[which] == 0 && of->lengths.ns[which] == 0)
+                        continue;
+                json_write_array(json);
+                json_write_name(json, (Span){ of->key.process, strnlen(of->key.process, 16) });
+                json_write_name(json, (Span){ of->key.comm, strnlen(of->key.comm, 16) });
+                json_write_text(json, places[of->key.place]);
+                json_write_u64(json, record_length_begin(which));
+                json_write_u64(json, of->lengths.n[which]);
+                json_write_u64(json, of->lengths.ns[which]);
+                end_row(output);
+        }
+        end_table(output);
+}
+
 int recording_document_write(const RecordingFacts *facts, const StackTable *table,
                              const Course *course, const Modules *modules, SnapshotSink sink,
                              void *userdata) {
@@ -337,6 +367,8 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
         write_samples(&output, table, facts->wakers);
         if (facts->every_ns > 0)
                 write_course(&output, course);
+        if (facts->histogram)
+                write_lengths(&output, table);
         json_write_end(json);
         r = json_writer_finish(json);
         if (r == 0)
@@ -364,7 +396,8 @@ typedef struct Reader {
         bool has_facts;
 } Reader;
 
-_Static_assert((int) _THREAD_MAX <= (int) _SAMPLE_MAX && (int) _FRAME_MAX <= (int) _SAMPLE_MAX,
+_Static_assert((int) _THREAD_MAX <= (int) _SAMPLE_MAX && (int) _FRAME_MAX <= (int) _SAMPLE_MAX &&
+                       (int) _LENGTH_MAX <= (int) _SAMPLE_MAX,
                "a row has room for those of every table");
 
 static int fail(Reader *reader, const char *complaint) {
@@ -641,6 +674,37 @@ static int end_cell(void *userdata) {
                        : r;
 }
 
+static int end_length(void *userdata) {
+        Reader *reader = userdata;
+        StackTable *table = &reader->result->table;
+        const Row *row = &reader->row;
+        Span process = buffer_span(&row->texts[LENGTH_process]),
+             comm = buffer_span(&row->texts[LENGTH_comm]);
+        const unsigned numbers = 1u << LENGTH_at_least_ns | 1u << LENGTH_count | 1u << LENGTH_ns;
+        RecordLengthKey key = {};
+        RecordLengths lengths = {};
+        unsigned which = 0;
+
+        key.place = name_find(buffer_span(&row->texts[LENGTH_place]), places, _RECORD_PLACE_MAX);
+        if ((row->present & numbers) != numbers || key.place == _RECORD_PLACE_MAX ||
+            process.n > sizeof(key.process) || comm.n > sizeof(key.comm))
+                return fail(reader, "names, a place and numbers are expected");
+        while (which < RECORD_LENGTHS &&
+               record_length_begin(which) != row->values[LENGTH_at_least_ns])
+                which++;
+        if (which == RECORD_LENGTHS)
+                return fail(reader, "a length is 0, or 1000 times a power of two");
+        if (table->n_lengths > RECORD_MAX_LENGTH_ROWS)
+                return fail(reader, "there are too many");
+        if (process.n > 0)
+                memcpy(key.process, process.bytes, process.n);
+        if (comm.n > 0)
+                memcpy(key.comm, comm.bytes, comm.n);
+        lengths.n[which] = row->values[LENGTH_count];
+        lengths.ns[which] = row->values[LENGTH_ns];
+        return stack_table_add_lengths(table, &key, &lengths);
+}
+
 static const TableRows tables[] = {
         { _MODULE_MAX, module_name_of, module_find, begin_row, read_cell, end_module, NULL },
         { _FRAME_MAX, frame_name_of, frame_find, begin_row, read_cell, end_frame, NULL },
@@ -650,6 +714,7 @@ static const TableRows tables[] = {
         { _GROUP_MAX, group_name_of, group_find, begin_row, read_cell, end_group, NULL },
         { _STEP_MAX, step_name_of, step_find, begin_row, read_cell, end_step, NULL },
         { _CELL_MAX, cell_name_of, cell_find, begin_row, read_cell, end_cell, NULL },
+        { _LENGTH_MAX, length_name_of, length_find, begin_row, read_cell, end_length, NULL },
 };
 
 static const DocumentSection sections[];
@@ -678,6 +743,7 @@ static const DocumentSection sections[] = {
         { "groups", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "steps", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "course", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "lengths", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
 };
 
 static int read_numbers(JsonScanner *scanner, uint32_t *numbers, uint32_t *ret_n) {
@@ -781,6 +847,9 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
         RECORDING_COURSE_COUNTS(READ_COUNT)
         if (span_is(key, "coursePlaces"))
                 return read_places(scanner, &facts->course_places);
+        RECORDING_LENGTH_COUNTS(READ_COUNT)
+        if (span_is(key, "histogram"))
+                return json_scanner_bool(scanner, &facts->histogram);
         if (span_is(key, "wakers"))
                 return json_scanner_bool(scanner, &facts->wakers);
         if (span_is(key, "waiting"))

@@ -5,7 +5,7 @@
  * RecordingDocument
  *
  * The third document of a recording's file, beside the snapshots of its two ends: how it was made,
- * what was lost, and the samples. Stacks are lists of frames, the outermost first; a frame is a
+ * what was lost, the samples, and how long waits were. Stacks are lists of frames, the outermost first; a frame is a
  * function of a file or of the kernel. There are no addresses of processes or of the kernel, and no
  * bytes of stacks.
  */
@@ -56,6 +56,11 @@
 #define RECORDING_WAKER_COUNTS(C)                                                                  \
         C(wakes,            n_wakes)            /* wake-ups that were told, or lost */             \
         C(lostWakes,        n_lost_wakes)       /* the reader was too slow */
+
+/* Likewise, where waits were counted by their lengths. */
+#define RECORDING_LENGTH_COUNTS(C)                                                                 \
+        C(lostLengths,      n_lost_lengths)     /* waits for which there was no row */             \
+        C(unknownLengths,   n_unknown_lengths)  /* that had begun before anybody counted */
 // clang-format on
 
 #define RECORDING_MEMBER(name, member) uint64_t member;
@@ -64,11 +69,13 @@ typedef struct RecordingFacts {
         RECORDING_WAKER_COUNTS(RECORDING_MEMBER)
         RECORDING_COURSE_COUNTS(RECORDING_MEMBER)
         uint64_t course_places; /* a bit for each RecordPlace that steps have */
+        RECORDING_LENGTH_COUNTS(RECORDING_MEMBER)
         bool waiting, running;  /* what was sampled */
         bool frames;            /* of the kernel */
         bool sees_return;       /* threads were seen when they went on: stacks of user mode */
         bool has_clock;
-        bool wakers; /* who ends waits was asked for */
+        bool wakers;    /* who ends waits was asked for */
+        bool histogram; /* waits were counted by their lengths */
         RecordScope scope;
 } RecordingFacts;
 

@@ -25,6 +25,8 @@
 #define MAX_PASSED 4096u
 #define RATE_NS UINT64_C(100000000)
 #define MAX_PERIOD_NS UINT64_C(1000000000)
+/* The kernel wants room for all rows whose keys have one hash. */
+#define LENGTH_ROWS 64u
 
 typedef struct Known {
         uint32_t tgid;
@@ -63,6 +65,8 @@ struct Sampler {
         char *text; /* MAPS_BYTES */
         uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
         Mapping mappings[RECORD_MAPPINGS_MAX];
+        RecordLengthKey length_keys[LENGTH_ROWS];
+        RecordLengths lengths[LENGTH_ROWS];
         RecordSummary summary;
         uint64_t rate_since_ns, n_rated, n_lost_rated, n_passed, until_ns;
         int failure; /* of passing on within the ring */
@@ -290,15 +294,15 @@ static bool is_called(const char name[static TASK_COMM_BYTES], const char *glob)
         return glob_matches_text(span_of(glob), (Span){ name, strnlen(name, TASK_COMM_BYTES) });
 }
 
-/* 0; 1: it is of a thread with another name, and left out; -errno. */
-static bool has_wanted_name(const Sampler *sampler, const RecordSample *sample) {
-        const char *comm = sampler->options.scope->comm;
+/* @comm: of the thread. */
+static bool has_wanted_name(const Sampler *sampler, const char comm[static TASK_COMM_BYTES],
+                            const char process[static TASK_COMM_BYTES]) {
+        const char *wanted = sampler->options.scope->comm;
 
-        /* Whoever wakes belongs to the wait, of which programs have decided. */
-        return comm[0] == '\0' || sample->is_waker || is_called(sample->comm, comm) ||
-               is_called(sample->process, comm);
+        return wanted[0] == '\0' || is_called(comm, wanted) || is_called(process, wanted);
 }
 
+/* 0; 1: it is of a thread with another name, and left out; -errno. */
 static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
         int r = 0;
 
@@ -309,7 +313,8 @@ static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
          * for those of clocks, which have a period of their own.
          */
         sampler->n_rated += sample->running.weight_ns == 0;
-        if (!has_wanted_name(sampler, sample))
+        /* Whoever wakes belongs to the wait, of which programs have decided. */
+        if (!sample->is_waker && !has_wanted_name(sampler, sample->comm, sample->process))
                 return 1;
         if (!sample->is_kernel_thread && sample->has_registers)
                 r = know_process(sampler, sample);
@@ -456,6 +461,39 @@ Sampler *sampler_free(Sampler *sampler) {
         return NULL;
 }
 
+/*
+ * Takes all rows out of the table of lengths, which needs no memory while nothing is recorded. They
+ * are passed on, but for those of a recording that was not ended.
+ */
+static int empty_lengths(Sampler *sampler, bool passes) {
+        uint32_t cursor, n;
+        bool has_begun = false, is_last = false;
+        int r;
+
+        while (!is_last) {
+                n = LENGTH_ROWS;
+                r = bpf_map_lookup_and_delete_batch(
+                        sampler->options.lengths, has_begun ? &cursor : NULL, &cursor,
+                        sampler->length_keys, sampler->lengths, &n, NULL);
+                is_last = r == -ENOENT;
+                if ((r < 0 && !is_last) || n > LENGTH_ROWS)
+                        return r < 0 ? r : -EBADMSG;
+                has_begun = true;
+                for (uint32_t i = 0; i < n && passes; i++) {
+                        const RecordLengthKey *key = &sampler->length_keys[i];
+
+                        if (!has_wanted_name(sampler, key->comm, key->process))
+                                continue;
+                        r = record_message_send(sampler->options.socket, RECORD_MESSAGE_LENGTHS,
+                                                key, sizeof(*key), &sampler->lengths[i],
+                                                sizeof(sampler->lengths[i]), -1);
+                        if (r < 0)
+                                return r;
+                }
+        }
+        return 0;
+}
+
 int sampler_start(Sampler *sampler) {
         RecordControl *control = &sampler->control->record;
         uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
@@ -465,6 +503,11 @@ int sampler_start(Sampler *sampler) {
                 return -EBUSY;
         /* What an earlier one left behind is of no use to this one. */
         sampler->failure = 0;
+        sampler->summary.has_lengths = sampler->options.waiting && sampler->options.lengths >= 0;
+        if (sampler->summary.has_lengths)
+                r = empty_lengths(sampler, false);
+        if (r < 0)
+                return r;
         *control = (RecordControl){
                 .period_ns = sampler->options.period_ns,
                 .clock_ns = sampler->options.period_ns,
@@ -476,6 +519,7 @@ int sampler_start(Sampler *sampler) {
                 .own = { (uint32_t) getpid(), (uint32_t) sampler->options.unwinder },
                 .min_ns = sampler->options.scope->min_ns,
                 .max_ns = sampler->options.scope->max_ns,
+                .has_lengths = sampler->summary.has_lengths,
                 .filter = sampler->options.scope->filter,
         };
         sampler->rate_since_ns = now_ns;
@@ -513,7 +557,8 @@ static int pass_rest(Sampler *sampler) {
                 if (n != sizeof(rest.sample))
                         return -EIO;
                 n_stack = 0;
-                if (rest.sample.has_registers && has_wanted_name(sampler, &rest.sample)) {
+                if (rest.sample.has_registers &&
+                    has_wanted_name(sampler, rest.sample.comm, rest.sample.process)) {
                         if (options->read_stack)
                                 n_stack = options->read_stack(options->userdata, &rest.sample,
                                                               rest.stack);
@@ -530,12 +575,15 @@ int sampler_stop(Sampler *sampler) {
         int r;
 
         sampler->summary.end_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
+        __atomic_store_n(&sampler->control->record.has_lengths, 0, __ATOMIC_RELAXED);
         r = pass_rest(sampler);
         __atomic_store_n(&sampler->control->record.id, 0, __ATOMIC_SEQ_CST);
         sampler->hook = fd_close(sampler->hook);
         sampler->fork_hook = fd_close(sampler->fork_hook);
         sampler->waking_hook = fd_close(sampler->waking_hook);
-        return r < 0 ? r : sampler_pass(sampler, UINT64_MAX);
+        if (r == 0)
+                r = sampler_pass(sampler, UINT64_MAX);
+        return r == 0 && sampler->summary.has_lengths ? empty_lengths(sampler, true) : r;
 }
 
 void sampler_summarize(const Sampler *sampler, RecordSummary *ret) {

@@ -26,6 +26,7 @@ typedef struct SamplerOptions {
         int go_on, fork, waking; /* programs; negative: it is not there */
         size_t n_clocks;         /* of CPUs that run, see kernel/bpf/clock-event.h */
         int rest, symbols;       /* links of iterators: TASK_OBJECT_REST, TASK_OBJECT_SYMBOLS */
+        int lengths;             /* map: TASK_OBJECT_LENGTHS; negative: lengths are not counted */
         bool waiting, running;
         bool frames;          /* of the kernel */
         bool wakers;          /* who ends waits */

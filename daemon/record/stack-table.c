@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/number.h"
 
 void stack_table_done(StackTable *table) {
         free(table->frames);
@@ -18,6 +19,8 @@ void stack_table_done(StackTable *table) {
         index_done(&table->by_thread);
         free(table->samples);
         index_done(&table->by_sample);
+        free(table->lengths);
+        index_done(&table->by_length);
         *table = (StackTable){};
 }
 
@@ -54,6 +57,12 @@ static Span key_of_sample(const void *owner, size_t element) {
         const StackTable *table = owner;
 
         return (Span){ (const char *) &table->samples[element].key, sizeof(StackSampleKey) };
+}
+
+static Span key_of_lengths(const void *owner, size_t element) {
+        const StackTable *table = owner;
+
+        return (Span){ (const char *) &table->lengths[element].key, sizeof(RecordLengthKey) };
 }
 
 /* The place of a name behind the others; 0: it is none. */
@@ -195,4 +204,32 @@ int stack_table_put_sample(StackTable *table, const StackSample *sample) {
         if (r == 0)
                 table->samples[table->n_samples++] = *sample;
         return r;
+}
+
+int stack_table_add_lengths(StackTable *table, const RecordLengthKey *key,
+                            const RecordLengths *lengths) {
+        RecordLengthKey plain = { .place = key->place };
+        Span bytes = { (const char *) &plain, sizeof(plain) };
+        RecordLengths *into;
+        size_t found;
+        int r;
+
+        memcpy(plain.process, key->process, strnlen(key->process, sizeof(key->process)));
+        memcpy(plain.comm, key->comm, strnlen(key->comm, sizeof(key->comm)));
+        found = index_find(&table->by_length, bytes, key_of_lengths, table);
+        if (found == INDEX_NONE) {
+                r = ARRAY_RESERVE(table->lengths, table->n_lengths_allocated, table->n_lengths + 1);
+                if (r == 0)
+                        r = index_add(&table->by_length, bytes, table->n_lengths);
+                if (r < 0)
+                        return r;
+                found = table->n_lengths++;
+                table->lengths[found] = (StackLengths){ .key = plain };
+        }
+        into = &table->lengths[found].lengths;
+        for (unsigned which = 0; which < RECORD_LENGTHS; which++) {
+                into->n[which] = number_add_saturating(into->n[which], lengths->n[which]);
+                into->ns[which] = number_add_saturating(into->ns[which], lengths->ns[which]);
+        }
+        return 0;
 }

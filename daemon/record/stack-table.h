@@ -9,6 +9,8 @@
  * recording is, and has a ceiling: past it samples count for a stack that says so.
  *
  * Frames are functions. One whose name is not known is told by its file and its place there.
+ *
+ * Beside the samples it has how long waits were, of which all are counted.
  */
 
 #include <stdbool.h>
@@ -18,6 +20,7 @@
 #include "base/index.h"
 #include "base/macro.h"
 #include "base/span.h"
+#include "kernel/bpf/record-sample.h"
 
 #define STACK_TABLE_MAX_STACKS 262144u
 #define STACK_NONE UINT32_MAX /* of samples past it */
@@ -67,6 +70,14 @@ typedef struct StackSample {
         uint64_t max_ns;
 } StackSample;
 
+/* How long the waits of threads of one name were, in one process name and one place. */
+typedef struct StackLengths {
+        RecordLengthKey key; /* of names with zeros behind them */
+        RecordLengths lengths;
+} StackLengths;
+_Static_assert(sizeof(StackLengths) == sizeof(RecordLengthKey) + sizeof(RecordLengths),
+               "a message of both is one of these");
+
 typedef struct StackTable {
         StackFrame *frames;
         size_t n_frames, n_frames_allocated;
@@ -91,6 +102,10 @@ typedef struct StackTable {
         size_t n_samples, n_samples_allocated;
         Index by_sample;
 
+        StackLengths *lengths;
+        size_t n_lengths, n_lengths_allocated;
+        Index by_length;
+
         uint64_t n_overflow; /* samples without a stack of their own, for want of room */
 } StackTable;
 
@@ -108,3 +123,6 @@ _must_check_ int stack_table_add_sample(StackTable *table, const StackSampleKey 
                                         uint64_t weight_ns);
 /* One that was added up elsewhere, and has a key that is not there. -ENOMEM. */
 _must_check_ int stack_table_put_sample(StackTable *table, const StackSample *sample);
+/* Adds to the row of that key. What is behind the end of a name makes no difference. -ENOMEM. */
+_must_check_ int stack_table_add_lengths(StackTable *table, const RecordLengthKey *key,
+                                         const RecordLengths *lengths);

@@ -101,6 +101,17 @@ static void check_bounds(const RecordingDocument *document) {
         }
 }
 
+static void check_lengths(const StackTable *table) {
+        for (size_t i = 0; i < table->n_lengths; i++) {
+                const RecordLengthKey *key = &table->lengths[i].key;
+
+                fuzz_expect(key->place < _RECORD_PLACE_MAX, "the place of a length is there");
+                for (size_t k = i; k-- > 0 && i - k < 64;)
+                        fuzz_expect(memcmp(key, &table->lengths[k].key, sizeof(*key)) != 0,
+                                    "lengths of one name and place are one row");
+        }
+}
+
 /* Threads of the document have times of the snapshots, too, but for a few. */
 static void check_view(FuzzInput *input, RecordingDocument *document) {
         uint32_t user_hz = fuzz_take_u16(input);
@@ -165,6 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         fuzz_expect(read_text(text, 4096, &again) == r, "pieces make no difference");
         recording_document_done(&again);
         check_bounds(&document);
+        check_lengths(&document.table);
         if (r == 0) {
                 write_text(&document, &first);
                 fuzz_expect(read_text(buffer_span(&first), n_piece, &again) == 0,

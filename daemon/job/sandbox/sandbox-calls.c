@@ -133,6 +133,7 @@ static const SandboxCall calls_ask[] = {
  */
 static const SandboxCall calls_iterate[] = {
         WITH("bpf", 0, BPF_ITER_CREATE), WITH("bpf", 0, BPF_MAP_LOOKUP_ELEM),
+        WITH("bpf", 0, BPF_MAP_LOOKUP_AND_DELETE_BATCH), /* of a recording */
         WITH("bpf", 0, BPF_MAP_LOOKUP_BATCH), WITH("bpf", 0, BPF_MAP_DELETE_ELEM),
         WITH("fcntl", 1, F_GET_SEALS), WITH("fcntl64", 1, F_GET_SEALS),
         {},

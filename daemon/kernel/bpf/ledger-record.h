@@ -411,6 +411,7 @@ typedef struct RecordControl {
         __u64 begun_ns;       /* CLOCK_MONOTONIC: earlier beginnings count from then on */
         __u64 own[2];         /* processes that are left out: each sample would make another one */
         __u64 min_ns, max_ns; /* intervals of other lengths are not taken; 0: there is no bound */
+        __u64 has_lengths;    /* waits are counted by their lengths, until the recording ends */
         RecordFilter filter;
 
         /* written by programs */
@@ -420,11 +421,13 @@ typedef struct RecordControl {
         __u64 n_lost_storage; /* intervals of threads for which there was no memory */
         __u64 n_late;         /* samples of threads that were not seen to go on */
         __u64 n_unseen;       /* threads that left a CPU which they were not seen to get */
-        __u64 n_without_frames; /* samples whose frames of the kernel could not be read */
-        __u64 n_without_stack;  /* samples whose stack of user mode could not be read */
-        __u64 n_busy;           /* samples that another one on the same CPU stood in the way of */
-        __u64 n_wakes;          /* wake-ups that were told, or lost */
-        __u64 n_lost_wakes;     /* for which the ring had no room */
+        __u64 n_without_frames;  /* samples whose frames of the kernel could not be read */
+        __u64 n_without_stack;   /* samples whose stack of user mode could not be read */
+        __u64 n_busy;            /* samples that another one on the same CPU stood in the way of */
+        __u64 n_wakes;           /* wake-ups that were told, or lost */
+        __u64 n_lost_wakes;      /* for which the ring had no room */
+        __u64 n_lost_lengths;    /* waits for which the table of lengths had no room */
+        __u64 n_unknown_lengths; /* that had begun before waits were counted by reason */
 } RecordControl;
 
 /* Memory that programs and captures share. */

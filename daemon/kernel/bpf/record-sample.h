@@ -64,3 +64,31 @@ typedef struct RecordSample {
         __u64 registers[34];
         __u64 frames[RECORD_MAX_FRAMES]; /* of the kernel, innermost first */
 } RecordSample;
+
+/*
+ * How long waits were, and times on a run queue: each that ends is counted by its length, whether
+ * it is a sample or not. There is a row for each name of a thread in a process name and each place,
+ * so that many processes of one name take one row; what finds no room is counted as lost.
+ */
+
+#define RECORD_MAX_LENGTH_ROWS 8192u
+/*
+ * Below 1 microsecond; then from each power of two of them to the next; the last has no end and
+ * begins at 18 minutes. A power of two.
+ */
+#define RECORD_LENGTHS 32u
+
+typedef struct RecordLengthKey {
+        char process[TASK_COMM_BYTES], comm[TASK_COMM_BYTES];
+        __u32 place; /* RecordPlace */
+        __u32 unused;
+} RecordLengthKey;
+
+typedef struct RecordLengths {
+        __u64 n[RECORD_LENGTHS], ns[RECORD_LENGTHS];
+} RecordLengths;
+
+/* From which length on waits are counted there; those of the next one are longer. */
+static inline __u64 record_length_begin(unsigned which) {
+        return which == 0 ? 0 : 1000ull << (which - 1);
+}

@@ -33,7 +33,8 @@
         O(CLOCK,         "clock")          /* program: what runs on a CPU */                       \
         O(FORK,          "fork")           /* program: processes and threads that begin */         \
         O(REST,          "rest")           /* link: an iterator of waits that go on */             \
-        O(SYMBOLS,       "symbols")        /* link: an iterator of the kernel's functions */
+        O(SYMBOLS,       "symbols")        /* link: an iterator of the kernel's functions */       \
+        O(LENGTHS,       "lengths")        /* map: RecordLengthKey to RecordLengths */
 // clang-format on
 
 #define TASK_OBJECT_ID(id, name) TASK_OBJECT_##id,

@@ -351,6 +351,9 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_FORK, program_fd(skeleton->progs.record_fork) },
                 { TASK_OBJECT_REST, link_fd(skeleton->links.record_rest) },
                 { TASK_OBJECT_SYMBOLS, link_fd(skeleton->links.record_symbols) },
+                { TASK_OBJECT_LENGTHS, skeleton->links.record_rest
+                                               ? bpf_map__fd(skeleton->maps.record_lengths)
+                                               : -EBADF },
         };
         int r = 0;
 
@@ -388,6 +391,8 @@ static int load(const TaskProgramOptions *options, Recording recording, TaskObje
         if (r == 0 && recording == RECORDING_NONE)
                 r = bpf_map__set_max_entries(skeleton->maps.record_ring,
                                              (uint32_t) sysconf(_SC_PAGESIZE));
+        if (r == 0 && recording == RECORDING_NONE)
+                r = bpf_map__set_max_entries(skeleton->maps.record_lengths, 1);
         if (r == 0)
                 r = choose_all(skeleton, recording);
         if (r == 0)

@@ -791,6 +791,33 @@ START_TEST(samples_of_a_wrong_size) {
 }
 END_TEST
 
+/* Rows of one name are one, whatever is behind the end of the name. */
+START_TEST(lengths_are_added_up) {
+        StackLengths row = {
+                .key = { .process = "app", .comm = "worker\0was-long", .place = RECORD_PLACE_lock },
+                .lengths = { .n = { [3] = 2 }, .ns = { [3] = UINT64_MAX - 5 } },
+        };
+        const StackTable *table = collector_table(collector);
+
+        ck_assert_int_eq(take(RECORD_MESSAGE_LENGTHS, &row, sizeof(row), NULL, 0, -EBADF), 0);
+        memcpy(row.key.comm, "worker\0another-", sizeof(row.key.comm));
+        row.lengths.ns[3] = 6;
+        ck_assert_int_eq(take(RECORD_MESSAGE_LENGTHS, &row, sizeof(row), NULL, 0, -EBADF), 0);
+        row.key.place = RECORD_PLACE_run_queue;
+        ck_assert_int_eq(take(RECORD_MESSAGE_LENGTHS, &row, sizeof(row), NULL, 0, -EBADF), 0);
+        ck_assert_uint_eq(table->n_lengths, 2);
+        ck_assert_uint_eq(table->lengths[0].lengths.n[3], 4);
+        ck_assert_uint_eq(table->lengths[0].lengths.ns[3], UINT64_MAX);
+        ck_assert_uint_eq(table->lengths[1].lengths.ns[3], 6);
+        row.key.place = _RECORD_PLACE_MAX;
+        ck_assert_int_eq(take(RECORD_MESSAGE_LENGTHS, &row, sizeof(row), NULL, 0, -EBADF),
+                         -EBADMSG);
+        row.key.place = 0;
+        ck_assert_int_eq(take(RECORD_MESSAGE_LENGTHS, &row, sizeof(row) - 1, NULL, 0, -EBADF),
+                         -EBADMSG);
+}
+END_TEST
+
 START_TEST(kinds_that_are_not_for_it) {
         ck_assert_int_eq(take(RECORD_MESSAGE_END, NULL, 0, NULL, 0, program()), -EBADMSG);
         ck_assert_int_eq(take(RECORD_MESSAGE_SEEK, NULL, 0, NULL, 0, program()), -EBADMSG);
@@ -843,6 +870,7 @@ int main(void) {
         tcase_add_loop_test(tcase, mappings_ascend_and_have_modules, 0, ELEMENTSOF(mapping_rows));
         tcase_add_test(tcase, processes_of_a_wrong_size);
         tcase_add_test(tcase, samples_of_a_wrong_size);
+        tcase_add_test(tcase, lengths_are_added_up);
         tcase_add_test(tcase, kinds_that_are_not_for_it);
         tcase_add_test(tcase, many_processes);
         suite_add_tcase(suite, tcase);

@@ -201,6 +201,20 @@ static const struct {
         { "{\"recording\":{},\"course\":{\"columns\":[\"step\",\"group\",\"place\",\"ns\"],"
           "\"rows\":[[0,0,\"running\",1]]}}",
           "a step, a group and a place in their order are expected" },
+#define WITH_LENGTH(cells)                                                            \
+        "{\"recording\":{},\"lengths\":{\"columns\":[\"process\",\"comm\",\"place\"," \
+        "\"at_least_ns\",\"count\",\"ns\"],\"rows\":[[" cells "]]}}"
+        { WITH_LENGTH("\"a\",\"b\",\"sleep\",2000,1"), "" },
+        { WITH_LENGTH("\"a\",\"b\",\"sleep\",2000,1,null"),
+          "names, a place and numbers are expected" },
+        { WITH_LENGTH("\"a\",\"b\",\"nowhere\",2000,1,1"),
+          "names, a place and numbers are expected" },
+        { WITH_LENGTH("\"12345678901234567\",\"b\",\"sleep\",2000,1,1"),
+          "names, a place and numbers are expected" },
+        { WITH_LENGTH("\"a\",\"b\",\"sleep\",2001,1,1"),
+          "a length is 0, or 1000 times a power of two" },
+        { WITH_LENGTH("\"a\",\"b\",\"sleep\",2147483648000,1,1"),
+          "a length is 0, or 1000 times a power of two" },
 };
 
 START_TEST(malformed_documents) {
@@ -351,6 +365,49 @@ START_TEST(wakers_have_threads_and_stacks) {
 }
 END_TEST
 
+START_TEST(lengths_are_written_where_they_were_counted) {
+        static const RecordLengthKey keys[] = {
+                { .process = "app", .comm = "wor\xffker", .place = RECORD_PLACE_lock },
+                { .process = "sixteen letters!", .place = RECORD_PLACE_run_queue },
+        };
+        static const RecordLengths lengths = {
+                .n = { [0] = 1, [14] = 7, [RECORD_LENGTHS - 1] = UINT64_MAX },
+                .ns = { [0] = 999, [14] = 60000000, [RECORD_LENGTHS - 1] = UINT64_MAX },
+        };
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        RecordingFacts facts = { .histogram = true, .n_lost_lengths = 3, .n_unknown_lengths = 4 };
+        Buffer text = {}, without = {};
+        RecordingDocument document;
+        StackTable table = {};
+        Modules modules = {};
+        const char *all;
+
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                ck_assert_int_eq(stack_table_add_lengths(&table, &keys[i], &lengths), 0);
+        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &text), 0);
+        ck_assert_msg(read_back(buffer_span(&text), &document, complaint) == 0, "%s", complaint);
+        ck_assert(document.facts.histogram && document.facts.n_lost_lengths == 3 &&
+                  document.facts.n_unknown_lengths == 4);
+        ck_assert_uint_eq(document.table.n_lengths, ELEMENTSOF(keys));
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                ck_assert_int_eq(
+                        memcmp(&document.table.lengths[i], &table.lengths[i], sizeof(StackLengths)),
+                        0);
+        recording_document_done(&document);
+        ck_assert_int_eq(buffer_terminate(&text, &all), 0);
+        ck_assert_ptr_nonnull(strstr(all, "\"lock\",8192000,7,60000000]"));
+        facts.histogram = false;
+        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &without),
+                         0);
+        ck_assert_int_eq(buffer_terminate(&without, &all), 0);
+        ck_assert_ptr_null(strstr(all, "engths"));
+        stack_table_done(&table);
+        modules_done(&modules);
+        buffer_done(&text);
+        buffer_done(&without);
+}
+END_TEST
+
 START_TEST(cut_documents) {
         char complaint[DOCUMENT_COMPLAINT_BYTES];
         RecordingFacts facts = {};
@@ -383,6 +440,7 @@ int main(void) {
         tcase_add_test(tcase, steps_are_written_where_they_were_asked_for);
         tcase_add_test(tcase, wakers_are_written_where_they_were_asked_for);
         tcase_add_loop_test(tcase, wakers_have_threads_and_stacks, 0, ELEMENTSOF(waker_rows));
+        tcase_add_test(tcase, lengths_are_written_where_they_were_counted);
         tcase_add_test(tcase, cut_documents);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

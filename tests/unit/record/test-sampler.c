@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,10 +24,12 @@
 #include "record/sampler.h"
 
 #define WINDOW_NS UINT64_C(1500000000)
+#define SLEEPER "known-sleeper"
 
 __attribute__((noinline)) static void sleep_in_a_known_function(void) {
         const struct timespec short_while = { 0, 12000000 };
 
+        (void) prctl(PR_SET_NAME, SLEEPER);
         (void) nanosleep(&short_while, NULL);
         __asm__ volatile("");
 }
@@ -102,11 +105,33 @@ static uint64_t time_to_interrupt(const StackTable *table, pid_t tid, RecordPlac
 
 typedef struct Found {
         uint64_t sleep_ns, in_sleep_ns, in_kernel_sleep_ns, run_ns, in_run_ns, by_timer_ns;
+        uint64_t n_lengths, length_ns, n_long_lengths, n_sampled; /* of the sleeper */
         int failure;
         pid_t sleeper, spinner; /* told by the parent */
 } Found;
 
 static Found *found; /* shared */
+
+/* The sleeper has a name of its own. All that are as long as the period are samples, too. */
+static void count_lengths(const StackTable *table) {
+        for (size_t i = 0; i < table->n_lengths; i++) {
+                const StackLengths *of = &table->lengths[i];
+
+                for (unsigned which = 0;
+                     which < RECORD_LENGTHS && strcmp(of->key.comm, SLEEPER) == 0 &&
+                     of->key.place == RECORD_PLACE_sleep;
+                     which++) {
+                        found->n_lengths += of->lengths.n[which];
+                        found->length_ns += of->lengths.ns[which];
+                        if (record_length_begin(which) >= 8192000)
+                                found->n_long_lengths += of->lengths.n[which];
+                }
+        }
+        for (size_t i = 0; i < table->n_samples; i++)
+                if (table->threads[table->samples[i].key.thread].tid == (uint32_t) found->sleeper &&
+                    table->samples[i].key.place == RECORD_PLACE_sleep)
+                        found->n_sampled += table->samples[i].n_long;
+}
 
 static int unwind(int socket) {
         static uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
@@ -125,6 +150,7 @@ static int unwind(int socket) {
                                                     "hrtimer_nanosleep", &found->sleep_ns);
                 found->by_timer_ns = time_to_interrupt(table, found->sleeper, RECORD_PLACE_sleep,
                                                        "hrtimer_wakeup");
+                count_lengths(table);
                 found->in_run_ns = time_of(table, found->spinner, RECORD_PLACE_running,
                                            "compute_in_a_known_function", &found->run_ns);
         }
@@ -205,6 +231,7 @@ START_TEST(known_functions) {
         ck_assert_int_eq((long) options.n_clocks, sysconf(_SC_NPROCESSORS_ONLN));
         options.rest = objects.fds[TASK_OBJECT_REST];
         options.symbols = objects.fds[TASK_OBJECT_SYMBOLS];
+        options.lengths = objects.fds[TASK_OBJECT_LENGTHS];
         ck_assert_int_eq(sampler_new(&options, &sampler), 0);
         ck_assert_int_eq(sampler_start(sampler), 0);
         ck_assert_int_eq(clock_events_start(clocks, options.n_clocks, options.period_ns), 0);
@@ -248,6 +275,15 @@ START_TEST(known_functions) {
         ck_assert_uint_gt(found->by_timer_ns, found->sleep_ns / 10 * 9);
         if (summary.sees_return)
                 ck_assert_uint_gt(found->in_sleep_ns, found->sleep_ns / 10 * 9);
+        /*
+         * Each sleep is counted, and is a sample, but for one at each end, and for those after
+         * which it was not seen to get a CPU.
+         */
+        ck_assert(summary.has_lengths && summary.control.n_lost_lengths == 0);
+        ck_assert_uint_eq(found->n_lengths, found->n_long_lengths);
+        ck_assert_uint_le(found->n_lengths, found->n_sampled + found->n_sampled / 20 + 2);
+        ck_assert_uint_ge(found->n_lengths + 2, found->n_sampled);
+        ck_assert_uint_ge(found->length_ns, found->n_lengths * 12000000);
         if (_i == 1) {
                 ck_assert_uint_eq(found->run_ns, 0);
                 return;

@@ -228,6 +228,68 @@ static __always_inline RecordPart take(__u64 ns, __u32 draw) {
         return part;
 }
 
+/* lengths */
+
+/* Empty but for a recording. */
+struct {
+        __uint(type, BPF_MAP_TYPE_HASH);
+        __uint(map_flags, BPF_F_NO_PREALLOC);
+        __uint(max_entries, RECORD_MAX_LENGTH_ROWS);
+        __type(key, RecordLengthKey);
+        __type(value, RecordLengths);
+} record_lengths SEC(".maps");
+
+/* Verified by itself, as it has many ways through. */
+__noinline int which_length(__u64 ns) {
+        __u64 us = ns / 1000;
+        int which = 0;
+
+        if (us == 0)
+                return 0;
+        if (us >> (RECORD_LENGTHS - 1))
+                return RECORD_LENGTHS - 1;
+        for (int bits = 16; bits > 0; bits /= 2)
+                if (us >> bits) {
+                        us >>= bits;
+                        which += bits;
+                }
+        return which + 1;
+}
+
+/* A wait of @task in @place is over. @is_known: it has been for @ns, and not for longer. */
+static __noinline int count_length(struct task_struct *task, __u32 place, __u64 ns,
+                                   _Bool is_known) {
+        static const RecordLengths none;
+        RecordLengthKey key = { .place = place };
+        RecordLengths *lengths;
+        __u32 which;
+
+        if (!task || !control.record.has_lengths || !is_recorded(task) || !is_wanted(task))
+                return 0;
+        if (!is_known) {
+                COUNT_RECORD(n_unknown_lengths);
+                return 0;
+        }
+        if (!is_of_length(ns))
+                return 0;
+        __builtin_memcpy(key.comm, task->comm, sizeof(key.comm));
+        __builtin_memcpy(key.process, task->group_leader->comm, sizeof(key.process));
+        lengths = bpf_map_lookup_elem(&record_lengths, &key);
+        if (!lengths) {
+                /* Another CPU may have been faster. */
+                (void) bpf_map_update_elem(&record_lengths, &key, &none, BPF_NOEXIST);
+                lengths = bpf_map_lookup_elem(&record_lengths, &key);
+        }
+        if (!lengths) {
+                COUNT_RECORD(n_lost_lengths);
+                return 0;
+        }
+        which = (__u32) which_length(ns) & (RECORD_LENGTHS - 1);
+        __sync_fetch_and_add(&lengths->n[which], 1);
+        __sync_fetch_and_add(&lengths->ns[which], ns);
+        return 0;
+}
+
 /* in the program of wake-ups */
 
 /* A wait of @task in @place, of @ns, is over. */
@@ -443,6 +505,7 @@ static __always_inline void record_enter(struct task_struct *task, __u64 id, __u
                 return;
         queue = take(now_ns - of->queue_since_ns, bpf_get_prandom_u32());
         of->queue_since_ns = 0;
+        (void) count_length(task, RECORD_PLACE_run_queue, queue.ns, 1);
         if ((queue.weight_ns == 0 && of->wait.weight_ns == 0) || !is_wanted(task))
                 return;
         pending = bpf_map_lookup_elem(&record_scratch, &zero);

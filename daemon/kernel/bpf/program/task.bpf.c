@@ -351,10 +351,11 @@ int BPF_PROG(leave_cpu, _Bool is_preempted, struct task_struct *previous, struct
                 return 0;
         if (state & TASK_DEAD)
                 return add_rest(previous, SCRATCH_OF_SWITCH);
-        if (is_uninterruptible(state))
-                begin_wait(previous);
+        /* What it has waited for before, if that was not seen to end, is told by both. */
         epoch = reasons_epoch();
         if (epoch != 0)
                 begin_reason(previous, state, epoch);
+        if (is_uninterruptible(state))
+                begin_wait(previous);
         return 0;
 }

@@ -369,6 +369,27 @@ static __always_inline TaskReasons *enter_epoch(struct task_struct *task, __u64 
         return of;
 }
 
+static __always_inline __u32 place_of(const TaskReasons *of, _Bool is_storage) {
+        if (of->reason < WAIT_REASON_sync)
+                return of->reason;
+        return is_storage ? RECORD_PLACE_storage : RECORD_PLACE_blocked;
+}
+
+/* Of a wait that was in progress when the account began, nobody knows how long it has been. */
+static __always_inline void record_length(struct task_struct *task, const TaskReasons *of,
+                                          _Bool is_storage, __u64 ns) {
+        (void) count_length(task, place_of(of, is_storage), ns,
+                            of->since_ns != control.reasons.since_ns);
+}
+
+/* As record_length() of a wait whose end was not seen. */
+static __always_inline void record_unseen(struct task_struct *task, const TaskReasons *of,
+                                          __u64 ns) {
+        const Wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
+
+        record_length(task, of, wait && wait->known.is_storage, ns);
+}
+
 /* Switches the account off when its time is over. */
 static __always_inline void begin_reason(struct task_struct *task, unsigned int state,
                                          __u64 epoch) {
@@ -383,8 +404,11 @@ static __always_inline void begin_reason(struct task_struct *task, unsigned int 
         of = enter_epoch(task, epoch, &is_new);
         if (!of)
                 return;
-        if (of->since_ns != 0 && find_unseen(&of->begin, task, now_ns - of->since_ns, &ns))
+        if (of->since_ns != 0 && find_unseen(&of->begin, task, now_ns - of->since_ns, &ns)) {
+                if (recording_id() != 0)
+                        record_unseen(task, of, ns);
                 end_reason(of, ns);
+        }
         of->reason = (__u8) classify(of, task, state);
         of->since_ns = now_ns;
         note_begin(&of->begin, task);
@@ -430,11 +454,11 @@ static __always_inline __u64 recorded_ns(const TaskReasons *of, __u64 now_ns) {
 
 static __always_inline void record_end(struct task_struct *task, const TaskReasons *of,
                                        _Bool is_storage, __u64 now_ns) {
-        __u32 place = of ? of->reason : 0;
+        __u32 place = of ? place_of(of, is_storage) : 0;
 
-        if (place >= WAIT_REASON_sync)
-                place = is_storage ? RECORD_PLACE_storage : RECORD_PLACE_blocked;
         record_wake(task, place, recorded_ns(of, now_ns), now_ns);
+        if (of && of->since_ns != 0)
+                record_length(task, of, is_storage, now_ns - of->since_ns);
 }
 
 /*

@@ -130,7 +130,7 @@ typedef struct AnalysisFields {
         OptionalU64 limit;
         json_object *places;
         OptionalBool files;
-        bool wakers, course;
+        bool wakers, course, histogram;
         const char *format;
         OptionalU64 output;
 } AnalysisFields;
@@ -184,11 +184,12 @@ static const struct Call {
           true,
           false,
           1,
-          6,
+          7,
           { SIDE("recording", OBJECT, 0),
             { "limit", PARAMETER_OPTIONAL_U64, false, offsetof(AnalysisFields, limit) },
             { "wakers", PARAMETER_BOOL, false, offsetof(AnalysisFields, wakers) },
             { "course", PARAMETER_BOOL, false, offsetof(AnalysisFields, course) },
+            { "histogram", PARAMETER_BOOL, false, offsetof(AnalysisFields, histogram) },
             { "places", PARAMETER_TEXTS, false, offsetof(AnalysisFields, places) },
             { "files", PARAMETER_OPTIONAL_BOOL, false, offsetof(AnalysisFields, files) } } },
         { PROFILER_INTERFACE ".Info",
@@ -343,8 +344,12 @@ int order_decode(const OrderDoor *door, json_object *parameters, Order *order) {
                         return refuse_parameter(door, "places", "There is no such place.");
                 analysis->places |= UINT64_C(1) << place;
         }
+        if (fields.wakers && fields.histogram)
+                return refuse_parameter(door, "histogram",
+                                        "Histograms do not tell who ended waits.");
         analysis->wakers = fields.wakers;
         analysis->course = fields.course;
+        analysis->histogram = fields.histogram;
         analysis->alpha = fields.alpha;
         analysis->limit = fields.limit.is_set ? fields.limit.value : 0;
         analysis->files = fields.files.is_set && fields.files.value;

@@ -138,6 +138,7 @@ typedef struct AnalysisOrder {
         bool files;      /* which the functions of stacks are in are told, too */
         bool wakers;     /* of stacks: who ended waits, too */
         bool course;     /* of stacks: the steps of the recording, too */
+        bool histogram;  /* in place of stacks: how long waits were */
         unsigned n[2];   /* subjects on each side; what has no sides has one */
         OrderFd output;  /* of Convert and Import */
         OrderFormat format;

@@ -1,33 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "worker/work.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/stack/stack-view.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/name.h"
+#include "base/number.h"
 #include "metric/record-place.h"
 #include "record/recording-document.h"
 #include "worker/view-subjects.h"
 
-/* The stacks of a recording, with the exact time of threads divided among them. */
+/*
+ * The stacks of a recording, with the exact time of threads divided among them; or in their place
+ * how long its waits were.
+ */
 
 static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
 static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
+
+/* The waits of one row of lengths, all together. */
+typedef struct Histogram {
+        const StackLengths *row;
+        uint64_t n, ns;
+} Histogram;
 
 typedef struct Stacks {
         Subject begin, end;
         Head whole; /* of the recording, whose ends have their own */
         RecordingDocument recording;
         StackView view;
+        Histogram *histograms; /* owned; the heaviest first */
+        size_t n_histograms;
         Buffer text;      /* of a frame */
         bool tells_files; /* and places in them, of every frame */
 } Stacks;
 
 static void stacks_done(Stacks *stacks) {
         stack_view_done(&stacks->view);
+        free(stacks->histograms);
         recording_document_done(&stacks->recording);
         buffer_done(&stacks->text);
         head_done(&stacks->whole);
@@ -67,6 +82,45 @@ static int read_recording(Work *work, Stacks *stacks) {
         return r > 0 ? work_refuse_fault(work, subject_name(&stacks->end), &fault) : r;
 }
 
+static int compare_histograms(const void *a, const void *b) {
+        const Histogram *x = a, *y = b;
+
+        if (x->ns != y->ns)
+                return x->ns > y->ns ? -1 : 1;
+        return memcmp(&x->row->key, &y->row->key, sizeof(x->row->key));
+}
+
+/* Those of places that nobody asks for are in the sums of places, and nowhere else. */
+static int add_up_lengths(Work *work, Stacks *stacks) {
+        const StackTable *table = &stacks->recording.table;
+        uint64_t kept = work->order->analysis.places;
+
+        if (!stacks->recording.facts.histogram)
+                return work_refuse_parameter(work, "histogram",
+                                             "the recording has none: it is of running time alone, "
+                                             "or was made by an earlier version");
+        stacks->histograms = calloc(table->n_lengths + 1, sizeof(*stacks->histograms));
+        if (!stacks->histograms)
+                return -ENOMEM;
+        for (size_t i = 0; i < table->n_lengths; i++) {
+                const RecordLengths *lengths = &table->lengths[i].lengths;
+                Histogram sum = { .row = &table->lengths[i] };
+                uint64_t *of_place = &stacks->view.place_ns[sum.row->key.place];
+
+                for (unsigned which = 0; which < RECORD_LENGTHS; which++) {
+                        sum.n = number_add_saturating(sum.n, lengths->n[which]);
+                        sum.ns = number_add_saturating(sum.ns, lengths->ns[which]);
+                }
+                *of_place = number_add_saturating(*of_place, sum.ns);
+                if (sum.n > 0 && (kept == 0 || (kept >> sum.row->key.place & 1)))
+                        stacks->histograms[stacks->n_histograms++] = sum;
+        }
+        if (stacks->n_histograms > 1)
+                qsort(stacks->histograms, stacks->n_histograms, sizeof(*stacks->histograms),
+                      compare_histograms);
+        return 0;
+}
+
 static int read_all(Work *work, Stacks *stacks) {
         static const SubjectVisitor begin = { .on_thread = on_begin },
                                     end = { .on_thread = on_end };
@@ -89,6 +143,8 @@ static int read_all(Work *work, Stacks *stacks) {
         if (r == 0 && work->order->analysis.wakers && !stacks->recording.facts.wakers)
                 return work_refuse_parameter(work, "wakers",
                                              "the recording was made without wakers");
+        if (r == 0 && work->order->analysis.histogram)
+                return add_up_lengths(work, stacks);
         if (r == 0)
                 r = work_pass_subject(work, &stacks->begin, &begin, stacks);
         if (r == 0)
@@ -308,6 +364,41 @@ static void write_step(const void *userdata, size_t index, JsonWriter *writer) {
         json_write_end(writer);
 }
 
+static Span name_of(const char text[static TASK_COMM_BYTES]) {
+        return (Span){ text, strnlen(text, TASK_COMM_BYTES) };
+}
+
+static void write_histogram(const void *userdata, size_t index, JsonWriter *writer) {
+        const Histogram *histogram = &((const Stacks *) userdata)->histograms[index];
+        const RecordLengthKey *key = &histogram->row->key;
+        const RecordLengths *lengths = &histogram->row->lengths;
+
+        json_write_object(writer);
+        json_write_member_name(writer, "process", name_of(key->process));
+        json_write_member_name(writer, "thread", name_of(key->comm));
+        json_write_member_text(writer, "place", places[key->place]);
+        json_write_member_u64(writer, "count", histogram->n);
+        json_write_member_u64(writer, "ns", histogram->ns);
+        json_write_key(writer, "buckets");
+        json_write_array(writer);
+        for (unsigned which = 0; which < RECORD_LENGTHS; which++) {
+                if (lengths->n[which] == 0)
+                        continue;
+                json_write_object(writer);
+                json_write_member_u64(writer, "atLeastNs", record_length_begin(which));
+                json_write_key(writer, "belowNs");
+                if (which + 1 < RECORD_LENGTHS)
+                        json_write_u64(writer, record_length_begin(which + 1));
+                else
+                        json_write_null(writer);
+                json_write_member_u64(writer, "count", lengths->n[which]);
+                json_write_member_u64(writer, "ns", lengths->ns[which]);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+        json_write_end(writer);
+}
+
 /* Rows of other places go, and the order stays. Returns how many are left. */
 static size_t keep_places(StackView *view, uint64_t kept) {
         size_t n = 0;
@@ -320,12 +411,14 @@ static size_t keep_places(StackView *view, uint64_t kept) {
 
 static int answer(Work *work, Stacks *stacks) {
         const RecordingFacts *facts = &stacks->recording.facts;
+        const AnalysisOrder *order = &work->order->analysis;
         Subject shown = stacks->end; /* a shallow copy */
-        uint64_t limit = work->order->analysis.limit;
-        size_t n = keep_places(&stacks->view, work->order->analysis.places), n_kept = n;
+        size_t n_kept =
+                order->histogram ? stacks->n_histograms : keep_places(&stacks->view, order->places);
+        size_t n = order->limit > 0 ? (size_t) MIN_OF((uint64_t) n_kept, order->limit) : n_kept;
         JsonWriter *writer = answer_begin(&work->answer);
         StepWriter steps = { .course = &stacks->recording.course,
-                             .places = work->order->analysis.places };
+                             .places = order->places };
         int r;
 
         json_write_key(writer, "snapshot");
@@ -337,22 +430,24 @@ static int answer(Work *work, Stacks *stacks) {
         json_write_key(writer, "places");
         json_write_object(writer);
         for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
-                if (!work->order->analysis.wakers || stack_view_has_waker(place))
+                if (order->histogram ? place != RECORD_PLACE_running
+                                     : !order->wakers || stack_view_has_waker(place))
                         json_write_member_u64(writer, places[place], stacks->view.place_ns[place]);
         json_write_end(writer);
-        stacks->tells_files = work->order->analysis.files;
+        stacks->tells_files = order->files && !order->histogram;
         if (stacks->tells_files)
                 write_files(&stacks->recording.modules, writer);
         r = answer_send(&work->answer, PACKET_PART, -EBADF);
-        if (limit > 0)
-                n = (size_t) MIN_OF((uint64_t) n, limit);
-        if (r == 0 && work->order->analysis.course)
+        if (r == 0 && order->course)
                 r = answer_list(&work->answer, "steps", steps.course->n_steps, write_step, &steps);
         if (r == 0)
-                r = answer_list(&work->answer, "stacks", n, write_stack, stacks);
+                r = order->histogram
+                            ? answer_list(&work->answer, "histograms", n, write_histogram, stacks)
+                            : answer_list(&work->answer, "stacks", n, write_stack, stacks);
         if (r != 0)
                 return r;
-        json_write_member_u64(answer_begin(&work->answer), "hiddenStacks", n_kept - n);
+        json_write_member_u64(answer_begin(&work->answer),
+                              order->histogram ? "hiddenHistograms" : "hiddenStacks", n_kept - n);
         return answer_send(&work->answer, PACKET_LAST, -EBADF);
 }
 

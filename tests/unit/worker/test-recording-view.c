@@ -280,6 +280,61 @@ START_TEST(waits_have_wakers) {
 }
 END_TEST
 
+#define COUNTED                                                                                \
+        "{\"recording\":{\"formatVersion\":1,\"waiting\":true,\"histogram\":true,"             \
+        "\"unknownLengths\":2},\"lengths\":{\"columns\":[\"process\",\"comm\",\"place\","      \
+        "\"at_least_ns\",\"count\",\"ns\"],\"rows\":[[\"app\",\"app\",\"sleep\",1000,2,3000]," \
+        "[\"app\",\"work\",\"lock\",0,1,500],[\"app\",\"work\",\"lock\",1073741824000,1,"      \
+        "1073741824001],[\"db\",\"db\",\"run_queue\",4000,3,15000],"                           \
+        "[\"app\",\"app\",\"sleep\",1000,1,1500]]}}"
+
+START_TEST(waits_have_lengths) {
+        const int fd = recording_from(5, COUNTED), again = recording_from(5, COUNTED);
+        const int without = recording_from(5, RECORDED("7", "0"));
+        const int both = recording_from(5, COUNTED);
+        Conversation answer;
+
+        ask(STACKS, "{\"recording\":" FILE_OF(0) ",\"histogram\":true}", &fd, 1, WORKER_FREE,
+            &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_str_eq(
+                text_at(reply_with(&answer, "histograms")),
+                "[{\"process\":\"app\",\"thread\":\"work\",\"place\":\"lock\",\"count\":2,"
+                "\"ns\":1073741824501,\"buckets\":[{\"atLeastNs\":0,\"belowNs\":1000,"
+                "\"count\":1,\"ns\":500},{\"atLeastNs\":1073741824000,\"belowNs\":null,"
+                "\"count\":1,\"ns\":1073741824001}]},"
+                "{\"process\":\"db\",\"thread\":\"db\",\"place\":\"run_queue\",\"count\":3,"
+                "\"ns\":15000,\"buckets\":[{\"atLeastNs\":4000,\"belowNs\":8000,\"count\":3,"
+                "\"ns\":15000}]},"
+                "{\"process\":\"app\",\"thread\":\"app\",\"place\":\"sleep\",\"count\":3,"
+                "\"ns\":4500,\"buckets\":[{\"atLeastNs\":1000,\"belowNs\":2000,\"count\":3,"
+                "\"ns\":4500}]}]");
+        ck_assert_str_eq(text_at(reply_with(&answer, "hiddenHistograms")), "0");
+        ck_assert_str_eq(
+                text_at(json_path(reply_with(&answer, "recording"), "unknownLengths", NULL)), "2");
+        ck_assert(!json_object_object_get_ex(reply_with(&answer, "places"), "running", NULL));
+        conversation_done(&answer);
+        ask(STACKS,
+            "{\"recording\":" FILE_OF(0) ",\"histogram\":true,\"limit\":1,"
+                                         "\"places\":[\"sleep\",\"run_queue\"]}",
+            &again, 1, WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_uint_eq(json_object_array_length(reply_with(&answer, "histograms")), 1);
+        ck_assert_str_eq(text_at(json_path(reply_with(&answer, "places"), "lock", NULL)),
+                         "1073741824501");
+        ck_assert_str_eq(text_at(reply_with(&answer, "hiddenHistograms")), "1");
+        conversation_done(&answer);
+        ask(STACKS, "{\"recording\":" FILE_OF(0) ",\"histogram\":true}", &without, 1, WORKER_FREE,
+            &answer);
+        expect_refused(&answer, "the recording has none");
+        conversation_done(&answer);
+        ask(STACKS, "{\"recording\":" FILE_OF(0) ",\"histogram\":true,\"wakers\":true}", &both, 1,
+            WORKER_FREE, &answer);
+        expect_refused(&answer, "Histograms do not tell who ended waits.");
+        conversation_done(&answer);
+}
+END_TEST
+
 START_TEST(stacks_that_are_not_there) {
         const int snapshot = end_of_recording(5, 1), other = recording_from(5, "{\"threads\":[]}");
         const int wrong = recording_from(5, RECORDED("7", "1"));
@@ -354,6 +409,7 @@ int main(void) {
         tcase_add_test(tcase, frames_are_in_files);
         tcase_add_test(tcase, the_heaviest_stacks_come_first);
         tcase_add_test(tcase, waits_have_wakers);
+        tcase_add_test(tcase, waits_have_lengths);
         tcase_add_test(tcase, stacks_that_are_not_there);
         tcase_add_loop_test(tcase, a_document_without_room_is_told, 0, 2);
         suite_add_tcase(suite, tcase);

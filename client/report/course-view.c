@@ -54,15 +54,12 @@ static void write_row(RowWriter *rows, json_object *group, const char *place, js
         row_end(rows);
 }
 
-static void write_names(RowWriter *rows) {
-        write_step_part(rows, NULL);
-        write_row(rows, NULL, "place", NULL);
-}
-
-static int write_rows(CourseView *view, json_object *step) {
+static void write_rows(RowWriter *rows, json_object *step) {
         json_object *groups = cell_member(step, "groups");
 
-        write_step_part(&view->rows, step);
+        write_step_part(rows, step);
+        if (!step)
+                write_row(rows, NULL, "place", NULL);
         for (size_t i = 0; i < cell_length(groups); i++) {
                 json_object *group = cell_element(groups, i);
                 json_object *places = cell_member(group, "places");
@@ -70,10 +67,9 @@ static int write_rows(CourseView *view, json_object *step) {
                 if (!json_object_is_type(places, json_type_object))
                         continue;
                 json_object_object_foreach(places, place, ns) {
-                        write_row(&view->rows, group, place, ns);
+                        write_row(rows, group, place, ns);
                 }
         }
-        return view->rows.error;
 }
 
 static int begin(CourseView *view, json_object *reply) {
@@ -86,7 +82,7 @@ static int begin(CourseView *view, json_object *reply) {
                                 "record --every 1s\" makes one that has.",
                                 quote(view->name, quoted));
         if (is_rows(view)) {
-                stack_report_begin_rows(view->session, &view->rows, reply, write_names);
+                stack_report_begin_rows(view->session, &view->rows, reply, write_rows);
                 return view->rows.error;
         }
         if (!is_json(view))
@@ -125,9 +121,10 @@ int course_view_on_reply(void *userdata, Connection *connection, json_object *pa
         for (size_t i = 0; r == 0 && i < cell_length(steps); i++) {
                 json_object *step = cell_element(steps, i);
 
-                if (is_rows(view))
-                        r = write_rows(view, step);
-                else if (is_json(view)) {
+                if (is_rows(view)) {
+                        write_rows(&view->rows, step);
+                        r = view->rows.error;
+                } else if (is_json(view)) {
                         json_out_value(&view->out, step);
                         r = view->out.error;
                 } else

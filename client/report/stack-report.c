@@ -168,12 +168,8 @@ static void write_row(RowWriter *rows, json_object *stack) {
         row_end(rows);
 }
 
-static void write_names(RowWriter *rows) {
-        write_row(rows, NULL);
-}
-
-void stack_report_begin_rows(const Session *session, RowWriter *ret, json_object *reply,
-                             void (*write_names_of_rows)(RowWriter *rows)) {
+void stack_report_begin_rows(const Session *session, RowWriter *rows, json_object *first,
+                             void (*write)(RowWriter *rows, json_object *element)) {
         static const RowField fields[] = { { "recording", "name" },
                                            { "host", "hostName" },
                                            { "machine_id", "machineId" },
@@ -183,18 +179,18 @@ void stack_report_begin_rows(const Session *session, RowWriter *ret, json_object
                                            { "end_realtime_ns", "endRealtimeNs" } };
         bool is_csv = session->options->format == FORMAT_CSV;
 
-        *ret = (RowWriter){ .style = is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
-                            .formulas = options_have(session->options, OPTION_FORMULAS),
-                            .out = stdout };
-        ret->naming = is_csv && session->legend == TABLE_LEGEND_SHOWN;
+        *rows = (RowWriter){ .style = is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
+                             .formulas = options_have(session->options, OPTION_FORMULAS),
+                             .out = stdout };
+        rows->naming = is_csv && session->legend == TABLE_LEGEND_SHOWN;
         for (;;) {
-                row_begin(ret, ROW_PART_HEAD);
-                row_write_fields(ret, cell_member(reply, "snapshot"), fields, ELEMENTSOF(fields));
-                row_write_value(ret, "elapsed_ns", cell_member(reply, "elapsedNs"));
-                if (!ret->naming)
+                row_begin(rows, ROW_PART_HEAD);
+                row_write_fields(rows, cell_member(first, "snapshot"), fields, ELEMENTSOF(fields));
+                row_write_value(rows, "elapsed_ns", cell_member(first, "elapsedNs"));
+                if (!rows->naming)
                         return;
-                write_names_of_rows(ret);
-                ret->naming = false;
+                write(rows, NULL);
+                rows->naming = false;
         }
 }
 
@@ -212,7 +208,7 @@ static int begin(StackReport *report, json_object *reply) {
         if (report->form == STACK_FORM_PPROF)
                 return stack_pprof_begin(&report->pprof, stdout, reply);
         if (report->form == STACK_FORM_ROWS)
-                stack_report_begin_rows(report->session, &report->rows, reply, write_names);
+                stack_report_begin_rows(report->session, &report->rows, reply, write_row);
         if (report->form != STACK_FORM_JSON)
                 return report->rows.error;
         json_out_init(&report->out, stdout, report->session->json);

@@ -52,9 +52,12 @@ void stack_report_write_parameters(const StackReport *report, JsonWriter *writer
 /* Parts that all views of stacks have: "places" without those of rest; members of a reply. */
 void stack_report_write_places(JsonWriter *writer);
 void stack_report_write_head(JsonOut *out, json_object *first);
-/* Begins rows with what all of them have in common, and their names; @ret->error: -errno. */
-void stack_report_begin_rows(const Session *session, RowWriter *ret, json_object *reply,
-                             void (*write_names_of_rows)(RowWriter *rows));
+/*
+ * Begins csv or ndjson, with what the first reply says of the recording in each row. @write writes
+ * rows of one element of the replies, or, for NULL, the names of their fields.
+ */
+void stack_report_begin_rows(const Session *session, RowWriter *rows, json_object *first,
+                             void (*write)(RowWriter *rows, json_object *element));
 /* A SessionOnReply; @userdata is the StackReport. A list or a pair is matched with the last. */
 int stack_report_on_reply(void *userdata, Connection *connection, json_object *parameters,
                           bool last);

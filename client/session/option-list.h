@@ -193,6 +193,9 @@
           "tells")                                                                              \
         O(COURSE, "course", 0, NONE, "", GIVEN,                                                 \
           "Of a recording that was made with --every: what ran and waited in each step")         \
+        O(HISTOGRAM, "histogram", 0, NONE, "", GIVEN,                                           \
+          "Of a recording: how many waits there were of each length, and their time, by what "   \
+          "they were for")                                                                       \
         O(ROWS, "rows", 0, NONE, "", GIVEN,                                                     \
           "Also each metric of each group, and the sections, below the overview")               \
         O(ALL_ROWS, "all-rows", 0, NONE, "", GIVEN,                                             \

@@ -8,6 +8,7 @@
 #include "report/course-view.h"
 #include "report/group-view.h"
 #include "report/stack-report.h"
+#include "report/histogram-view.h"
 #include "report/waker-view.h"
 #include "session/complain.h"
 #include "session/reference.h"
@@ -235,17 +236,43 @@ static int show_course(Session *session, const SubjectReference *subject) {
         return session_call(session, &call, course_view_on_reply, &view);
 }
 
-/* 0, or an exit status after a sentence. */
-static int check_course(const Session *session) {
+static int show_histogram(Session *session, const SubjectReference *subject) {
         const Options *options = session->options;
         bool has_format = options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE;
+        _cleanup_(session_call_done) SessionCall call = {};
+        _cleanup_(histogram_view_done) HistogramView view = {
+                .session = session,
+                .has_rest = session->json != JSON_STYLE_OFF || has_format ||
+                            options_have(options, OPTION_ALL_ROWS),
+        };
+        int r = check_recording(session, subject, "--histogram");
 
-        if (options_have(options, OPTION_STACKS) || options_have(options, OPTION_WAKERS))
-                return complain(STATUS_USAGE, "--course is a view of its own: give it without %s.",
-                                options_have(options, OPTION_STACKS) ? "--stacks" : "--wakers");
-        if (has_format && options->format != FORMAT_CSV && options->format != FORMAT_NDJSON)
+        if (r != 0)
+                return r;
+        histogram_view_write_parameters(&view, begin_stacks(&subject->ends[0], &call));
+        return session_call(session, &call, histogram_view_on_reply, &view);
+}
+
+/*
+ * 0, or an exit status after a sentence, where @view of a recording, which has no other beside it,
+ * is asked for and something else.
+ */
+static int check_alone(const Session *session, OptionId view) {
+        static const OptionId others[] = { OPTION_STACKS, OPTION_WAKERS, OPTION_COURSE,
+                                           OPTION_HISTOGRAM };
+        const Options *options = session->options;
+        const char *name = option_table[view].name;
+        bool has_format = options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE;
+        bool is_rows = options->format == FORMAT_CSV || options->format == FORMAT_NDJSON;
+
+        for (size_t i = 0; i < ELEMENTSOF(others); i++)
+                if (others[i] != view && options_have(options, others[i]))
+                        return complain(STATUS_USAGE,
+                                        "--%s is a view of its own: give it without --%s.", name,
+                                        option_table[others[i]].name);
+        if (has_format && !is_rows)
                 return complain(STATUS_USAGE,
-                                "--course is a table, JSON, csv or ndjson: give --format %s alone.",
+                                "--%s is text, JSON, csv or ndjson: give --format %s alone.", name,
                                 format_name(options->format));
         if (has_format && session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE,
@@ -315,8 +342,12 @@ int verb_show(Session *session) {
         const Options *options = session->options;
         bool alone;
         StackForm form;
-        int r = options_have(options, OPTION_COURSE) ? check_course(session) : 0;
+        int r = 0;
 
+        if (options_have(options, OPTION_COURSE))
+                r = check_alone(session, OPTION_COURSE);
+        else if (options_have(options, OPTION_HISTOGRAM))
+                r = check_alone(session, OPTION_HISTOGRAM);
         if (r != 0)
                 return r;
         if (options_have(options, OPTION_WAKERS) &&
@@ -332,6 +363,8 @@ int verb_show(Session *session) {
                 return show_wakers(session, &subject);
         if (r == 0 && options_have(options, OPTION_COURSE))
                 return show_course(session, &subject);
+        if (r == 0 && options_have(options, OPTION_HISTOGRAM))
+                return show_histogram(session, &subject);
         if (r == 0 && alone)
                 return show_stacks_alone(session, &subject, 1, form);
         if (r == 0 && subject.is_interval)

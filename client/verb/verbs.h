@@ -51,7 +51,7 @@
           "Show a snapshot or a recording, or what was done between two of one boot",              \
           "a snapshot or an interval", 1, 1,                                                       \
           OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS) | OPTION_BIT(WAKERS) |      \
-                  OPTION_BIT(COURSE),                                                              \
+                  OPTION_BIT(COURSE) | OPTION_BIT(HISTOGRAM),                                      \
           VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(PPROF) | FORMAT_BIT(SPEEDSCOPE),     \
           MANY)                                                                                    \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \

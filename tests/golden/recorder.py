@@ -26,14 +26,31 @@ def in_places(steps, wanted):
             for step in steps]
 
 
+def histograms_of(first, rows, wanted):
+    """@rows: [[process, thread, place, {atLeastNs: [count, ns]}]...], those of most time first."""
+    found, places = [], {}
+    for process, thread, place, buckets in rows:
+        count, ns = map(sum, zip(*buckets.values()))
+        places[place] = places.get(place, 0) + ns
+        found.append({"process": process, "thread": thread, "place": place, "count": count, "ns": ns,
+                      "buckets": [{"atLeastNs": int(low), "belowNs": max(1000, 2 * int(low)), "count": each[0], "ns": each[1]}
+                                  for low, each in buckets.items()]})
+    found = [one for one in found if one["place"] in wanted.get("places", [one["place"]])]
+    some = found[:wanted.get("limit")]
+    facts = first["recording"] | {"histogram": True, "lostLengths": 0, "unknownLengths": 3}
+    return [dict(first, places=places, recording=facts), {"histograms": some}, {"hiddenHistograms": len(found) - len(some)}]
+
+
 def replies_to(call, answers):
-    """The parameters of each reply; "limit", "places", "course" and "files" of Stacks are obeyed."""
+    """The parameters of each reply; "limit", "places", "course", "files" and "histogram" of Stacks are obeyed."""
     method = call["method"].rpartition(".")[2]
     name = call["parameters"].get("recording", {}).get("name")
     times = 10 if name == "long-course" else 1
     parts = answers.get(f"{method} {(name or '').removeprefix('long-')}", answers[method])
     if not call["method"].endswith(".Stacks"):
         return parts
+    if call["parameters"].get("histogram"):
+        return histograms_of(parts[0], answers["Histograms"], call["parameters"])
     stacks, wanted, places = parts[1]["stacks"], call["parameters"], {}
     for stack in stacks:
         places[stack["place"]] = places.get(stack["place"], 0) + stack["ns"]

@@ -779,6 +779,146 @@ def course():
             error, detail = failure(ask(ctl, "Record", **parameters))
             expect_equal((error, detail["parameter"]), ("InvalidParameter", "everyNs"))
         expect("3600 steps" in detail["reason"] and "112 ms" in detail["reason"], detail)
+# Threads sleep so often for so long each, say how long that was, and have a name.
+SLEEPERS = """
+import sys, threading, time
+def work(name, ns, times):
+    with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as file:
+        file.write(name)
+    begin = time.monotonic_ns()
+    for _ in range(times):
+        time.sleep(ns / 1e9)
+    said.append((name, time.monotonic_ns() - begin))
+said = []
+threads = [threading.Thread(target=work, args=(name, int(ns), int(times))) for name, ns, times in
+           (word.split(":") for word in sys.argv[1:])]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+for name, ns in said:
+    print(name, ns)
+"""
+# In the middle of what they are counted by, so that a timer may be late.
+SLEEPS = {"sleeps-3ms": (3_000_000, 300), "sleeps-24ms": (24_000_000, 60), "sleeps-200ms": (200_000_000, 5)}
+
+
+def histograms(ctl, name, **parameters):
+    """The first reply, and histograms by thread and place: {atLeastNs: (count, ns)}."""
+    replies = ask(ctl, "Stacks", recording={"name": name}, histogram=True, **parameters)
+    answer(replies)
+    found = {}
+    for one in (one for reply in replies for one in reply["parameters"].get("histograms", [])):
+        buckets = {bucket["atLeastNs"]: (bucket["count"], bucket["ns"]) for bucket in one["buckets"]}
+        expect_equal((one["count"], one["ns"]), tuple(map(sum, zip(*buckets.values()))), one)
+        for bucket in one["buckets"]:
+            high = (bucket["belowNs"] or 1 << 64) - 1
+            expect(bucket["atLeastNs"] * bucket["count"] <= bucket["ns"] <= high * bucket["count"], bucket)
+        found[one["process"], one["thread"], one["place"]] = buckets
+    return replies[0]["parameters"], found
+
+
+def sleepers(ctl, *options, sleeps=None):
+    """Records them; how long each one says that it has slept."""
+    words = [f"{name}:{ns}:{times}" for name, (ns, times) in (sleeps or SLEEPS).items()]
+    result = ctl("record", "--tag", "rec", "--replace", *options, "--", sys.executable, "-c", SLEEPERS, *words)
+    expect_equal(result.status, 0, result.err)
+    return {name: int(ns) for name, ns in (line.split() for line in result.out.splitlines() if line.startswith("sleep"))}
+
+
+@test
+def histogram():
+    """each wait is counted by its length, as often as the thread itself has slept; filters and lengths hold; others have none"""
+    with daemon() as ctl:
+        said = sleepers(ctl, "--period", "1ms")
+        first, found = histograms(ctl, "rec")
+        facts = first["recording"]
+        expect(facts["histogram"] and facts["lostLengths"] == 0, facts)
+        place_ns = collections.Counter()
+        for (_, _, place), buckets in found.items():
+            place_ns[place] += sum(ns for _, ns in buckets.values())
+        expect_equal(+collections.Counter(first["places"]), +place_ns)
+        expect("running" not in first["places"] and place_ns["run_queue"] > 0, first["places"])
+        comm = next(process for process, thread, _ in found if thread in SLEEPS)
+        for name, (ns, times) in SLEEPS.items():
+            buckets = found[comm, name, "sleep"]
+            expect_equal(sum(count for count, _ in buckets.values()), times, name, buckets)
+            slept = sum(ns for _, ns in buckets.values())
+            expect(ns * times <= slept <= said[name], name, slept, "of", said[name])
+            # A host that is busy has its timers run out late.
+            at_least = max(low for low in (1000 << k for k in range(31)) if low <= ns)
+            expect(min(buckets) == at_least and buckets[at_least][0] >= 0.9 * times, name, buckets)
+            # It has waited for a CPU after each of them, which some hosts do not always let programs see.
+            queued = sum(count for count, _ in found[comm, name, "run_queue"].values())
+            expect(queued >= 0.9 * times, name, queued, facts)
+        weights = [sum(ns for _, ns in buckets.values()) for buckets in found.values()]
+        expect_equal(weights, sorted(weights, reverse=True))
+        expect_equal(ctl("verify", "rec").status, 0)
+        text = ctl("show", "rec", "--histogram", "--all-rows", "--limit", "0")
+        expect_equal((text.status, text.err), (0, ""))
+        expect(re.search(rf"(?m)^{re.escape(comm)}/sleeps-3ms sleep: 300 waits, .*, p50 2\.0ms\.\.4\.1ms", text.out), text.out[:2000])
+        expect(all(len(line) <= 80 for line in text.out.splitlines() if line.startswith(" ")), text.out)
+        lines = [json.loads(line) for line in
+                 ctl("show", "rec", "--histogram", "--format", "ndjson").out.splitlines()]
+        for name in SLEEPS:
+            expect_equal({line["at_least_ns"]: (line["count"], line["ns"]) for line in lines
+                          if (line["thread"], line["place"]) == (name, "sleep")}, found[comm, name, "sleep"])
+        # All that are as long as the period are samples, too.
+        sleepers(ctl, "--period", "1ms", "--min", "10ms", "--comm", "sleeps-2*")
+        found = histograms(ctl, "rec")[1]
+        expect_equal({thread for _, thread, place in found if place == "sleep"}, {"sleeps-24ms", "sleeps-200ms"})
+        expect(min(min(buckets) for buckets in found.values()) >= 8_192_000, found)
+        threads = rows(documents(file_of(ctl, "rec"))[2]["threads"])
+        samples = collections.Counter()
+        for sample in rows(documents(file_of(ctl, "rec"))[2]["samples"]):
+            samples[threads[sample["thread"]]["comm"], sample["place"]] += sample["long_count"]
+        for name in ("sleeps-24ms", "sleeps-200ms"):
+            expect_equal(sum(count for count, _ in found[comm, name, "sleep"].values()), SLEEPS[name][1])
+            expect(samples[name, "sleep"] <= SLEEPS[name][1], samples)
+        record(ctl, 0.3, tag="running", offCpu=False)
+        error, parameters = failure(ask(ctl, "Stacks", recording={"name": "running"}, histogram=True))
+        expect_equal((error, parameters["parameter"]), ("InvalidParameter", "histogram"))
+
+
+@test
+def histogram_of_earlier():
+    """a wait that had begun before the recording is counted with its whole length, or said to be of unknown length"""
+    with subprocess.Popen([sys.executable, "-c", "import os\nwhile os.read(0, 1): pass"], stdin=subprocess.PIPE) as process, \
+            daemon() as ctl:
+        time.sleep(1)
+        for name, unknown in (("first", 1), ("second", 0)):
+            before = time.monotonic_ns()
+            with Recording(ctl, tag=name, filter={"pids": [process.pid]}) as recording:
+                recording.started()
+                at = time.monotonic_ns()
+                process.stdin.write(b"x")
+                process.stdin.flush()
+                time.sleep(1)
+                answer(ask(ctl, "EndRecording", more=False))
+                answer(recording.rest())
+            first, found = histograms(ctl, name, places=["pipe"])
+            expect_equal(first["recording"]["unknownLengths"], unknown, found)
+            waits = [wait for buckets in found.values() for wait in buckets.values()]
+            expect_equal([count for count, _ in waits], [] if unknown else [1], found)
+            expect(all(ns >= at - before for _, ns in waits), waits, at - before)
+
+
+@test
+def histogram_full():
+    """waits under more names than there is room for are counted as lost, and the next recording has all its room"""
+    script = "import time\nfor i in range(9000):\n open('/proc/self/comm', 'w').write(f'name-{i}')\n time.sleep(1e-5)"
+    with daemon() as ctl:
+        result = ctl("record", "--tag", "rec", "--", sys.executable, "-c", script)
+        expect_equal(result.status, 0, result.err)
+        first, found = histograms(ctl, "rec")
+        lost = first["recording"]["lostLengths"]
+        expect(lost > 0 and len(found) <= 8192, lost, len(found))
+        n_sleeps = sum(count for key, buckets in found.items() if key[2] == "sleep" for count, _ in buckets.values())
+        expect(8000 < n_sleeps + lost, n_sleeps, lost)
+        text = ctl("show", "rec", "--histogram", "--limit", "1").out
+        expect(f"{lost} waits are not among these: there were too many names\n" in text, text)
+        sleepers(ctl, sleeps={"sleep": (1_000_000, 10)})
+        expect_equal(histograms(ctl, "rec")[0]["recording"]["lostLengths"], 0)
 
 
 @test

@@ -326,6 +326,101 @@ START_TEST(nobody_has_waited) {
 }
 END_TEST
 
+/* How long waits were. */
+
+#define CELLS_2 "\u2588\u2588"
+#define BAR                                                                                    \
+        "\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588" \
+        "\u2588"
+
+#define BUCKET(begin, end, n, ns) \
+        "{\"atLeastNs\":" begin ",\"belowNs\":" end ",\"count\":" n ",\"ns\":" ns "}"
+#define LOCK_LENGTHS                                                                            \
+        "{\"process\":\"app\",\"thread\":\"work\",\"place\":\"lock\",\"count\":104,"            \
+        "\"ns\":3000000000,\"buckets\":[" BUCKET(                                               \
+                "2048000", "4096000", "100",                                                    \
+                "300000000") "," BUCKET("4096000", "8192000", "3",                              \
+                                        "16000000") "," BUCKET("1048576000", "2097152000", "1", \
+                                                               "2684000000") "]}"
+#define QUEUE_LENGTHS                                                                \
+        "{\"process\":\"db\",\"thread\":\"db\",\"place\":\"run_queue\",\"count\":1," \
+        "\"ns\":1000000000,\"buckets\":[" BUCKET("1073741824000", "null", "1", "1000000000") "]}"
+#define LENGTHS_FIRST                                                                     \
+        "{\"parameters\":{\"snapshot\":" OF_KIND(                                         \
+                "recording") ",\"recording\":{\"histogram\":true,\"lostLengths\":1,"      \
+                             "\"unknownLengths\":2,\"filter\":{\"pids\":[71]}},"          \
+                             "\"elapsedNs\":4000000000,\"places\":{\"sleep\":2000000000," \
+                             "\"lock\":3000000000,\"run_queue\":1000000000}},"            \
+                             "\"continues\":true}\0"
+
+static const Exchange of_lengths[] = {
+        { INFORMED("recording") },
+        { REPLIES(LENGTHS_FIRST
+                  "{\"parameters\":{\"histograms\":[" LOCK_LENGTHS "]},\"continues\":true}\0"
+                  "{\"parameters\":{\"histograms\":[" QUEUE_LENGTHS "],\"hiddenHistograms\":4}}") },
+};
+
+START_TEST(how_long_waits_were) {
+        begin(of_lengths, 2);
+        CTL_RUN(&ctl, "show", "r", "--histogram");
+        expect(0,
+               "waits of process 71, by length\n"
+               "\n"
+               "app/work lock: 104 waits, 3.00s, 75 %, p50 2.0ms..4.1ms, p99 4.1ms..8.2ms\n"
+               "       2.0ms..4.1ms      100 " BAR "   300ms  10 % " CELLS_2 "\n"
+               "       4.1ms..8.2ms        3                    16ms   1 %\n"
+               "       8.2ms..1.05s        0                       0   0 %\n"
+               "       1.05s..2.10s        1                   2.68s  89 % " BAR "\n"
+               "\n"
+               "db run_queue: 1 wait, 1.00s, 25 %, p50 17min 54s.., p99 17min 54s..\n"
+               "        17min 54s..        1 " BAR "   1.00s 100 % " BAR "\n"
+               "\n"
+               "1 wait is not among these: there were too many names\n"
+               "2 waits are not among these: nobody knows when they began\n"
+               "waits for work are not among these (--all-rows)\n"
+               "4 more (--limit 0)\n",
+               "");
+        ck_assert_ptr_nonnull(strstr(
+                ctl.asked, "{\"name\":\"r\"},\"histogram\":true,\"limit\":40," ASKED_PLACES));
+        CTL_RUN(&ctl, "show", "r", "--histogram", "--all-rows", "--limit", "0", "--no-legend");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "{\"name\":\"r\"},\"histogram\":true},\"more\""));
+        ck_assert_ptr_eq(strstr(ctl.out, "app/work lock: 104 waits, 3.00s, 50 %, "), ctl.out);
+        ck_assert_ptr_null(strstr(ctl.out, "--limit"));
+        CTL_RUN(&ctl, "show", "r", "--histogram", "--json", "--limit", "9");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"histogram\":true,\"limit\":9},\"more\""));
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",\"histograms\":[" LOCK_LENGTHS "," QUEUE_LENGTHS
+                                              "],\"hiddenHistograms\":4}\n"));
+        ck_assert_int_eq(ctl.status, 0);
+        CTL_RUN(&ctl, "show", "r", "--histogram", "--format", "csv");
+        expect(0,
+               "recording,host,machine_id,boot_id,kernel_release,start_realtime_ns,end_realtime_ns,"
+               "elapsed_ns,process,thread,place,at_least_ns,below_ns,count,ns\r\n"
+               "r,h,,,,,,4000000000,app,work,lock,2048000,4096000,100,300000000\r\n"
+               "r,h,,,,,,4000000000,app,work,lock,4096000,8192000,3,16000000\r\n"
+               "r,h,,,,,,4000000000,app,work,lock,1048576000,2097152000,1,2684000000\r\n"
+               "r,h,,,,,,4000000000,db,db,run_queue,1073741824000,,1,1000000000\r\n",
+               "");
+        CTL_RUN(&ctl, "show", "r", "--histogram", "--format", "ndjson");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\"place\":\"run_queue\",\"at_least_ns\":"
+                                              "1073741824000,\"below_ns\":null,\"count\":1,"
+                                              "\"ns\":1000000000}\n"));
+        end();
+}
+END_TEST
+
+static const Exchange no_lengths[] = {
+        { INFORMED("recording") },
+        { REPLIES(FIRST "{\"parameters\":{\"hiddenHistograms\":0}}") },
+};
+
+START_TEST(no_wait_has_ended) {
+        begin(no_lengths, 2);
+        CTL_RUN(&ctl, "show", "r", "--histogram", "--quiet");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "no waits\n"));
+        end();
+}
+END_TEST
+
 #define BY(kind, ns) \
         "\"wokenBy\":{\"kind\":\"" kind "\",\"process\":\"app\",\"thread\":\"writer\"," ns "}"
 #define HELD_LOCK WOKEN("lock", "3000000000", "0", "true", BY("thread", "\"ns\":2000000000," HELD))
@@ -362,6 +457,15 @@ static const struct {
           "--wakers is a table of its own, or JSON: give it without --stacks.\n" },
         { { "show", "r", "--wakers", "--format", "folded" },
           "--wakers is a table of its own, or JSON: give it without --format.\n" },
+        { { "show", "r", "--histogram" },
+          "\"r\" is a snapshot, and has no stacks: --histogram is for what \"ctprofctl record\" "
+          "has made.\n" },
+        { { "show", "r", "--histogram", "--wakers" },
+          "--histogram is a view of its own: give it without --wakers.\n" },
+        { { "show", "r", "--histogram", "--format", "html" },
+          "--histogram is text, JSON, csv or ndjson: give --format html alone.\n" },
+        { { "show", "r", "--histogram", "--format", "csv", "--json" },
+          "--format and --json are two forms of one result: give either.\n" },
         { { "show", "r", "--stacks" },
           "\"r\" is a snapshot, and has no stacks: --stacks is for what \"ctprofctl record\" has "
           "made.\n" },
@@ -414,6 +518,8 @@ int main(void) {
         tcase_add_test(view, what_changed_is_for_programs_too);
         tcase_add_test(view, who_ended_waits);
         tcase_add_test(view, nobody_has_waited);
+        tcase_add_test(view, how_long_waits_were);
+        tcase_add_test(view, no_wait_has_ended);
         tcase_add_test(view, locks_say_who_gave_them_back);
         tcase_add_loop_test(view, what_has_no_stacks_is_refused, 0, ELEMENTSOF(refusals));
         suite_add_tcase(suite, view);

@@ -256,7 +256,7 @@ __noinline int which_length(__u64 ns) {
         return which + 1;
 }
 
-/* A wait of @task in @place is over. @is_known: it has been for @ns, and not for longer. */
+/* A wait of @task, which is wanted, in @place is over. @is_known: it has been for @ns, and not for longer. */
 static __noinline int count_length(struct task_struct *task, __u32 place, __u64 ns,
                                    _Bool is_known) {
         static const RecordLengths none;
@@ -264,7 +264,7 @@ static __noinline int count_length(struct task_struct *task, __u32 place, __u64 
         RecordLengths *lengths;
         __u32 which;
 
-        if (!task || !control.record.has_lengths || !is_recorded(task) || !is_wanted(task))
+        if (!task || !control.record.has_lengths)
                 return 0;
         if (!is_known) {
                 COUNT_RECORD(n_unknown_lengths);
@@ -505,8 +505,10 @@ static __always_inline void record_enter(struct task_struct *task, __u64 id, __u
                 return;
         queue = take(now_ns - of->queue_since_ns, bpf_get_prandom_u32());
         of->queue_since_ns = 0;
+        if (!is_wanted(task))
+                return;
         (void) count_length(task, RECORD_PLACE_run_queue, queue.ns, 1);
-        if ((queue.weight_ns == 0 && of->wait.weight_ns == 0) || !is_wanted(task))
+        if (queue.weight_ns == 0 && of->wait.weight_ns == 0)
                 return;
         pending = bpf_map_lookup_elem(&record_scratch, &zero);
         if (!pending)

@@ -378,16 +378,9 @@ static __always_inline __u32 place_of(const TaskReasons *of, _Bool is_storage) {
 /* Of a wait that was in progress when the account began, nobody knows how long it has been. */
 static __always_inline void record_length(struct task_struct *task, const TaskReasons *of,
                                           _Bool is_storage, __u64 ns) {
-        (void) count_length(task, place_of(of, is_storage), ns,
-                            of->since_ns != control.reasons.since_ns);
-}
-
-/* As record_length() of a wait whose end was not seen. */
-static __always_inline void record_unseen(struct task_struct *task, const TaskReasons *of,
-                                          __u64 ns) {
-        const Wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
-
-        record_length(task, of, wait && wait->known.is_storage, ns);
+        if (is_recorded(task) && is_wanted(task))
+                (void) count_length(task, place_of(of, is_storage), ns,
+                                    of->since_ns != control.reasons.since_ns);
 }
 
 /* Switches the account off when its time is over. */
@@ -405,8 +398,9 @@ static __always_inline void begin_reason(struct task_struct *task, unsigned int 
         if (!of)
                 return;
         if (of->since_ns != 0 && find_unseen(&of->begin, task, now_ns - of->since_ns, &ns)) {
-                if (recording_id() != 0)
-                        record_unseen(task, of, ns);
+                /* The verifier would have to look at a filter once more. */
+                if (recording_id() != 0 && !control.record.filter.is_on)
+                        COUNT_RECORD(n_unknown_lengths);
                 end_reason(of, ns);
         }
         of->reason = (__u8) classify(of, task, state);

@@ -63,7 +63,7 @@
           0,                        true,  false, true)                                            \
         K(RECORD,   "record",   SILENCE, LIMIT_RECORD_SILENCE_NS, LIMIT_RECORD_JOB_BYTES,          \
           JOB_MEMORY_CAPABILITIES, WHEN_READY,                                                     \
-          SANDBOX_READ_FILES | SANDBOX_ASK | SANDBOX_ITERATE,                                      \
+          SANDBOX_READ_FILES | SANDBOX_ASK | SANDBOX_ITERATE | SANDBOX_RECORD,                     \
           JOB_MEMORY_CAPABILITIES,  false, false, true)                                            \
         K(UNWIND,   "unwind",   NONE,  0,                 LIMIT_UNWIND_JOB_BYTES,                  \
           0,                        AT_ONCE,    SANDBOX_RECEIVE_MANY,                              \

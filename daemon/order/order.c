@@ -153,7 +153,7 @@ static const struct Call {
         bool streams;      /* the answer has no bound: ExpectedMore without "more" */
         bool of_intervals; /* a reference may be of one */
         unsigned n_sides, n_parameters;
-        Parameter parameters[6]; /* the sides come first */
+        Parameter parameters[7]; /* the sides come first */
 } calls[] = {
         { PROFILER_INTERFACE ".Show",
           ORDER_SHOW,

@@ -70,9 +70,9 @@ typedef struct RecordingFacts {
         RECORDING_COURSE_COUNTS(RECORDING_MEMBER)
         uint64_t course_places; /* a bit for each RecordPlace that steps have */
         RECORDING_LENGTH_COUNTS(RECORDING_MEMBER)
-        bool waiting, running;  /* what was sampled */
-        bool frames;            /* of the kernel */
-        bool sees_return;       /* threads were seen when they went on: stacks of user mode */
+        bool waiting, running; /* what was sampled */
+        bool frames;           /* of the kernel */
+        bool sees_return;      /* threads were seen when they went on: stacks of user mode */
         bool has_clock;
         bool wakers;    /* who ends waits was asked for */
         bool histogram; /* waits were counted by their lengths */

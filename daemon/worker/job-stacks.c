@@ -417,8 +417,7 @@ static int answer(Work *work, Stacks *stacks) {
                 order->histogram ? stacks->n_histograms : keep_places(&stacks->view, order->places);
         size_t n = order->limit > 0 ? (size_t) MIN_OF((uint64_t) n_kept, order->limit) : n_kept;
         JsonWriter *writer = answer_begin(&work->answer);
-        StepWriter steps = { .course = &stacks->recording.course,
-                             .places = order->places };
+        StepWriter steps = { .course = &stacks->recording.course, .places = order->places };
         int r;
 
         json_write_key(writer, "snapshot");

@@ -133,9 +133,14 @@ static const SandboxCall calls_ask[] = {
  */
 static const SandboxCall calls_iterate[] = {
         WITH("bpf", 0, BPF_ITER_CREATE), WITH("bpf", 0, BPF_MAP_LOOKUP_ELEM),
-        WITH("bpf", 0, BPF_MAP_LOOKUP_AND_DELETE_BATCH), /* of a recording */
         WITH("bpf", 0, BPF_MAP_LOOKUP_BATCH), WITH("bpf", 0, BPF_MAP_DELETE_ELEM),
         WITH("fcntl", 1, F_GET_SEALS), WITH("fcntl64", 1, F_GET_SEALS),
+        {},
+};
+
+/* Rows of one of the maps are read and removed together. */
+static const SandboxCall calls_record[] = {
+        WITH("bpf", 0, BPF_MAP_LOOKUP_AND_DELETE_BATCH),
         {},
 };
 
@@ -218,6 +223,7 @@ const SandboxCallGroup sandbox_call_groups[] = {
         { SANDBOX_READ_MEMORY, calls_read_memory },
         { SANDBOX_ASK, calls_ask },
         { SANDBOX_ITERATE, calls_iterate },
+        { SANDBOX_RECORD, calls_record },
         { SANDBOX_LOAD_PROGRAMS, calls_load_programs },
         { SANDBOX_FOLD_ROWS, calls_fold_rows },
         { SANDBOX_LISTEN, calls_listen },

@@ -20,6 +20,7 @@ typedef enum SandboxGrant {
         SANDBOX_FOLD_ROWS = 1 << 7,     /* move rows of a BPF map into a sealed file in memory */
         SANDBOX_ASK = 1 << 9,           /* another job, through a pair of sockets */
         SANDBOX_RECEIVE_MANY = 1 << 11, /* take a descriptor of each file that processes execute */
+        SANDBOX_RECORD = 1 << 10,       /* empty a BPF map of a recording */
 } SandboxGrant;
 
 /* The architectures on which struct stat is the one that the kernel fills for fstat(2). */

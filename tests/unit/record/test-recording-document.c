@@ -384,7 +384,9 @@ START_TEST(lengths_are_written_where_they_were_counted) {
 
         for (size_t i = 0; i < ELEMENTSOF(keys); i++)
                 ck_assert_int_eq(stack_table_add_lengths(&table, &keys[i], &lengths), 0);
-        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &text), 0);
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &(Course){}, &modules, take_text, &text),
+                0);
         ck_assert_msg(read_back(buffer_span(&text), &document, complaint) == 0, "%s", complaint);
         ck_assert(document.facts.histogram && document.facts.n_lost_lengths == 3 &&
                   document.facts.n_unknown_lengths == 4);
@@ -397,7 +399,8 @@ START_TEST(lengths_are_written_where_they_were_counted) {
         ck_assert_int_eq(buffer_terminate(&text, &all), 0);
         ck_assert_ptr_nonnull(strstr(all, "\"lock\",8192000,7,60000000]"));
         facts.histogram = false;
-        ck_assert_int_eq(recording_document_write(&facts, &table, &modules, take_text, &without),
+        ck_assert_int_eq(recording_document_write(&facts, &table, &(Course){}, &modules, take_text,
+                                                  &without),
                          0);
         ck_assert_int_eq(buffer_terminate(&without, &all), 0);
         ck_assert_ptr_null(strstr(all, "engths"));

@@ -496,6 +496,7 @@ static const struct {
         GRANTED(SANDBOX_LOAD_PROGRAMS, dup3, -1, -1, 0),
         GRANTED(SANDBOX_LOAD_PROGRAMS, bpf, BPF_MAP_FREEZE, 0, 0),
         GRANTED(SANDBOX_ITERATE | SANDBOX_FOLD_ROWS, bpf, BPF_MAP_DELETE_ELEM, 0, 0),
+        GRANTED(SANDBOX_RECORD, bpf, BPF_MAP_LOOKUP_AND_DELETE_BATCH, 0, 0),
         GRANTED(SANDBOX_FOLD_ROWS | SANDBOX_LISTEN, fcntl, -1, F_ADD_SEALS, 0),
         /* nobody: objects that others have loaded */
         GRANTED(0, bpf, BPF_BTF_GET_NEXT_ID, 0, 0),

@@ -77,7 +77,9 @@ typedef struct Bucket {
         uint64_t n, ns;
 } Bucket;
 
-/* Where lengths did not occur between others, one line is for the gap. Returns how many there are. */
+/*
+ * Where lengths did not occur between others, one line is for the gap. Returns how many there are.
+ */
 static size_t take_buckets(json_object *histogram, Bucket buckets[static MAX_BUCKETS]) {
         json_object *all = cell_member(histogram, "buckets");
         uint64_t end_ns = 0;

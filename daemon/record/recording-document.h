@@ -5,9 +5,9 @@
  * RecordingDocument
  *
  * The third document of a recording's file, beside the snapshots of its two ends: how it was made,
- * what was lost, the samples, and how long waits were. Stacks are lists of frames, the outermost first; a frame is a
- * function of a file or of the kernel. There are no addresses of processes or of the kernel, and no
- * bytes of stacks.
+ * what was lost, the samples, and how long waits were. Stacks are lists of frames, the outermost
+ * first; a frame is a function of a file or of the kernel. There are no addresses of processes or
+ * of the kernel, and no bytes of stacks.
  */
 
 #include <stdbool.h>

@@ -256,7 +256,10 @@ __noinline int which_length(__u64 ns) {
         return which + 1;
 }
 
-/* A wait of @task, which is wanted, in @place is over. @is_known: it has been for @ns, and not for longer. */
+/*
+ * A wait of @task, which is wanted, in @place is over. @is_known: it has been for @ns, and not for
+ * longer.
+ */
 static __noinline int count_length(struct task_struct *task, __u32 place, __u64 ns,
                                    _Bool is_known) {
         static const RecordLengths none;

@@ -398,9 +398,11 @@ static __always_inline void begin_reason(struct task_struct *task, unsigned int 
         if (!of)
                 return;
         if (of->since_ns != 0 && find_unseen(&of->begin, task, now_ns - of->since_ns, &ns)) {
-                /* The verifier would have to look at a filter once more. */
-                if (recording_id() != 0 && !control.record.filter.is_on)
-                        COUNT_RECORD(n_unknown_lengths);
+                if (recording_id() != 0) {
+                        const Wait *wait = bpf_task_storage_get(&waits, task, 0, 0);
+
+                        record_length(task, of, wait && wait->known.is_storage, ns);
+                }
                 end_reason(of, ns);
         }
         of->reason = (__u8) classify(of, task, state);

@@ -23,6 +23,7 @@
 #include "base/name.h"
 #include "interface/interface.h"
 #include "interface/parameters.h"
+#include "kernel/bpf/ledger-record.h"
 #include "job/job-kind.h"
 #include "kernel/bpf/task-object.h"
 #include "metric/command.h"
@@ -169,8 +170,8 @@ typedef struct RecordOrder {
         uint32_t n_clocks;     /* CPUs whose clocks run: they are the main process's */
         bool waiting, running; /* what is sampled */
         bool frames;           /* of the kernel */
-        bool wakers;           /* who ends waits */
-        uint32_t stack_bytes;  /* of user mode; 0: no such stacks */
+        RecordWakers wakers;
+        uint32_t stack_bytes; /* of user mode; 0: no such stacks */
         uint64_t period_ns, max_samples;
         uint64_t limit_ns;   /* it ends by itself then */
         uint64_t every_ns;   /* a step of its course lasts so long; 0: it has none */

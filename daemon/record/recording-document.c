@@ -34,7 +34,7 @@ static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
 #define STEP_COLUMNS(C) C(begin_boottime_ns) C(end_boottime_ns) C(threads) C(ended)
 #define CELL_COLUMNS(C) C(step) C(group) C(place) C(ns)
 #define LENGTH_COLUMNS(C) C(process) C(comm) C(place) C(at_least_ns) C(count) C(ns)
-/* The last ones, which are there if wakers were asked for. */
+/* The last ones, which are there if it is told who ends waits. */
 #define THREAD_COLUMNS_OF_WAKERS 1u
 #define SAMPLE_COLUMNS_OF_WAKERS 4u
 
@@ -157,8 +157,11 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
         json_write_member_bool(json, "seesReturn", facts->sees_return);
         json_write_member_bool(json, "hasClock", facts->has_clock);
         RECORDING_COUNTS(WRITE_COUNT)
-        if (facts->wakers) {
+        if (facts->holders)
+                json_write_member_bool(json, "holders", true);
+        if (facts->wakers)
                 json_write_member_bool(json, "wakers", true);
+        if (facts->holders || facts->wakers) {
                 RECORDING_WAKER_COUNTS(WRITE_COUNT)
         }
         if (facts->every_ns > 0) {
@@ -364,7 +367,7 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
         }
         end_table(&output);
         write_frames(&output, table);
-        write_samples(&output, table, facts->wakers);
+        write_samples(&output, table, facts->holders || facts->wakers);
         if (facts->every_ns > 0)
                 write_course(&output, course);
         if (facts->histogram)
@@ -850,6 +853,8 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
         RECORDING_LENGTH_COUNTS(READ_COUNT)
         if (span_is(key, "histogram"))
                 return json_scanner_bool(scanner, &facts->histogram);
+        if (span_is(key, "holders"))
+                return json_scanner_bool(scanner, &facts->holders);
         if (span_is(key, "wakers"))
                 return json_scanner_bool(scanner, &facts->wakers);
         if (span_is(key, "waiting"))

@@ -52,7 +52,7 @@
         C(everyNs,          every_ns)           /* a step was to last so long */                   \
         C(unsettledSteps,   n_unsettled)        /* read while threads ended */                     \
         C(missedSteps,      n_missed)           /* that became part of the next one */
-/* Likewise, where it was asked who ends waits. */
+/* Likewise, where it is told who ends waits. */
 #define RECORDING_WAKER_COUNTS(C)                                                                  \
         C(wakes,            n_wakes)            /* wake-ups that were told, or lost */             \
         C(lostWakes,        n_lost_wakes)       /* the reader was too slow */
@@ -74,7 +74,8 @@ typedef struct RecordingFacts {
         bool frames;           /* of the kernel */
         bool sees_return;      /* threads were seen when they went on: stacks of user mode */
         bool has_clock;
-        bool wakers;    /* who ends waits was asked for */
+        bool holders;   /* it is told who ends waits for locks */
+        bool wakers;    /* and who ends all other waits */
         bool histogram; /* waits were counted by their lengths */
         RecordScope scope;
 } RecordingFacts;

@@ -424,13 +424,13 @@ int sampler_new(const SamplerOptions *options, Sampler **ret) {
                 if (sampler->fork_hook < 0)
                         return -ENOTSUP;
         }
-        if (options->waiting && options->wakers) {
+        if (options->waiting && options->wakers != RECORD_WAKERS_NONE) {
                 sampler->waking_hook = bpf_raw_tracepoint_open(NULL, options->waking);
                 if (sampler->waking_hook < 0)
                         return -errno;
         }
         /* Functions of the kernel also tell whether an interrupt wakes. */
-        if (options->frames || options->wakers) {
+        if (options->frames || sampler->waking_hook >= 0) {
                 /* Before 6.0 there is only the file. */
                 kernel = options->symbols >= 0 ? bpf_iter_create(options->symbols)
                                                : open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
@@ -514,7 +514,7 @@ int sampler_start(Sampler *sampler) {
                 .n_stack_bytes = sampler->options.stack_bytes,
                 .has_frames = sampler->options.frames,
                 .has_waits = sampler->options.waiting,
-                .has_wakers = sampler->waking_hook >= 0,
+                .wakers = sampler->waking_hook >= 0 ? sampler->options.wakers : RECORD_WAKERS_NONE,
                 .begun_ns = now_ns,
                 .own = { (uint32_t) getpid(), (uint32_t) sampler->options.unwinder },
                 .min_ns = sampler->options.scope->min_ns,

@@ -28,8 +28,8 @@ typedef struct SamplerOptions {
         int rest, symbols;       /* links of iterators: TASK_OBJECT_REST, TASK_OBJECT_SYMBOLS */
         int lengths;             /* map: TASK_OBJECT_LENGTHS; negative: lengths are not counted */
         bool waiting, running;
-        bool frames;          /* of the kernel */
-        bool wakers;          /* who ends waits */
+        bool frames; /* of the kernel */
+        RecordWakers wakers;
         uint32_t stack_bytes; /* of user mode that are copied; 0: none */
         uint64_t period_ns;
         uint64_t limit_ns;        /* it lasts no longer: waits are counted by reason until then */

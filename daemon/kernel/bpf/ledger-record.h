@@ -399,6 +399,13 @@ typedef struct RecordFilter {
         __u64 cgroup; /* its id; those below it are part of it */
 } RecordFilter;
 
+/* Of which waits it is told who ends them. */
+typedef enum RecordWakers {
+        RECORD_WAKERS_NONE,
+        RECORD_WAKERS_LOCKS, /* those for locks: whoever gives one back has had it */
+        RECORD_WAKERS_ALL,
+} RecordWakers;
+
 /* The state of a recording (record.bpf.h), written by who records. */
 typedef struct RecordControl {
         __u64 id;             /* of the recording that is on; 0: none is */
@@ -407,7 +414,7 @@ typedef struct RecordControl {
         __u64 n_stack_bytes;  /* of the stack of user mode that are copied; 0: none */
         __u64 has_frames;     /* frames of the kernel are wanted */
         __u64 has_waits;      /* samples of what threads wait for are, beside those of the clock */
-        __u64 has_wakers;     /* who ends a wait is wanted, too */
+        __u64 wakers;         /* a RecordWakers: who ends waits is wanted, too */
         __u64 begun_ns;       /* CLOCK_MONOTONIC: earlier beginnings count from then on */
         __u64 own[2];         /* processes that are left out: each sample would make another one */
         __u64 min_ns, max_ns; /* intervals of other lengths are not taken; 0: there is no bound */

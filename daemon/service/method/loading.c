@@ -363,6 +363,9 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
                 if (fd >= 0)
                         r = request_add_fd(request, fd, &record->tasks[objects[i]]);
         }
+        /* Who had a lock is told where the kernel takes that program. */
+        if (record->wakers == RECORD_WAKERS_LOCKS && record->tasks[TASK_OBJECT_WAKING] == 0)
+                record->wakers = RECORD_WAKERS_NONE;
         record->n_clocks = (uint32_t) manager->n_clocks;
         if (r == 0 && record->running)
                 r = clock_events_start(manager->clocks, manager->n_clocks, record->period_ns);
@@ -370,7 +373,7 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
                 return r;
         if (record->tasks[TASK_OBJECT_SAMPLES] == 0 || record->tasks[TASK_OBJECT_CONTROL] == 0)
                 what = "nothing";
-        else if (record->wakers && record->tasks[TASK_OBJECT_WAKING] == 0)
+        else if (record->wakers != RECORD_WAKERS_NONE && record->tasks[TASK_OBJECT_WAKING] == 0)
                 what = "no wakers";
         else if (record->every_ns > 0 &&
                  (record->tasks[TASK_OBJECT_TASKS] == 0 || record->tasks[TASK_OBJECT_ROWS] == 0))

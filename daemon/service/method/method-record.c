@@ -269,7 +269,10 @@ static int prepare_record(Request *request) {
         record->waiting = !fields->off_cpu.is_set || fields->off_cpu.value;
         record->running = !fields->on_cpu.is_set || fields->on_cpu.value;
         record->frames = !fields->kernel_stacks.is_set || fields->kernel_stacks.value;
-        record->wakers = fields->wakers;
+        if (fields->wakers)
+                record->wakers = RECORD_WAKERS_ALL;
+        else if (record->waiting)
+                record->wakers = RECORD_WAKERS_LOCKS;
         record->stack_bytes = fields->stack_bytes.is_set ? (uint32_t) fields->stack_bytes.value
                                                          : DEFAULT_STACK_BYTES;
         record->period_ns = fields->period_ns.is_set ? fields->period_ns.value : DEFAULT_PERIOD_NS;

@@ -288,7 +288,7 @@ END_TEST
 START_TEST(wakers_are_written_where_they_were_asked_for) {
         char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
         RecordingFacts facts = { .wakers = true, .n_wakes = 5, .n_lost_wakes = 2 };
-        Buffer text = {}, without = {};
+        Buffer text = {}, of_locks = {}, without = {};
         RecordingDocument document;
         StackTable table = {};
         Modules modules = {};
@@ -301,6 +301,7 @@ START_TEST(wakers_are_written_where_they_were_asked_for) {
                 0);
         ck_assert_msg(read_back(buffer_span(&text), &document, complaint) == 0, "%s", complaint);
         ck_assert(document.facts.wakers && document.facts.n_lost_wakes == 2);
+        ck_assert(!document.facts.holders);
         ck_assert_uint_eq(document.table.n_samples, table.n_samples);
         ck_assert(!document.table.threads[0].only_wakes && document.table.threads[1].only_wakes);
         for (size_t i = 0; i < table.n_samples; i++)
@@ -308,7 +309,21 @@ START_TEST(wakers_are_written_where_they_were_asked_for) {
                                         sizeof(StackSampleKey)),
                                  0);
         recording_document_done(&document);
+        /* Those of locks alone have the same columns. */
         facts.wakers = false;
+        facts.holders = true;
+        ck_assert_int_eq(recording_document_write(&facts, &table, &(Course){}, &modules, take_text,
+                                                  &of_locks),
+                         0);
+        ck_assert_msg(read_back(buffer_span(&of_locks), &document, complaint) == 0, "%s",
+                      complaint);
+        ck_assert(!document.facts.wakers && document.facts.holders);
+        ck_assert_uint_eq(document.facts.n_wakes, 5);
+        ck_assert_int_eq(memcmp(&document.table.samples[table.n_samples - 1].key,
+                                &table.samples[table.n_samples - 1].key, sizeof(StackSampleKey)),
+                         0);
+        recording_document_done(&document);
+        facts.holders = false;
         ck_assert_int_eq(recording_document_write(&facts, &table, &(Course){}, &modules, take_text,
                                                   &without),
                          0);
@@ -319,6 +334,7 @@ START_TEST(wakers_are_written_where_they_were_asked_for) {
         stack_table_done(&table);
         modules_done(&modules);
         buffer_done(&text);
+        buffer_done(&of_locks);
         buffer_done(&without);
 }
 END_TEST

@@ -182,7 +182,7 @@ START_TEST(known_functions) {
                 .waiting = true,
                 .running = true,
                 .frames = true,
-                .wakers = true,
+                .wakers = RECORD_WAKERS_ALL,
                 .stack_bytes = 4096,
                 .period_ns = 10000000,
                 .max_samples = 2000,

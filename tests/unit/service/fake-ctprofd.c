@@ -454,18 +454,22 @@ static void take_samples(void) {
                 socket = ask_for(PACKET_UNWIND);
                 (void) snprintf(heard, sizeof(heard), " [%s]", exchange(socket, "ping"));
         }
-        (void) snprintf(
-                text, sizeof(text),
-                "{\"progress\":{\"phase\":\"recording\",\"told\":"
-                "\"%llu %llu %u %d %d %d%s%s\",\"filter\":"
-                "\"[%u %u %u %u %u %u %u %.40s %.40s %llu %llu]\"}}",
-                (unsigned long long) record->limit_ns, (unsigned long long) record->period_ns,
-                record->stack_bytes, record->waiting, record->running, record->frames,
-                record->wakers && take_fd(record->tasks[TASK_OBJECT_WAKING]) >= 0 ? " w" : "",
-                heard, filter->is_on, filter->starter, filter->pids[1], filter->n_pids,
-                filter->uids[0], filter->n_uids, filter->threads, record->scope.comm,
-                record->scope.cgroup, (unsigned long long) record->scope.min_ns,
-                (unsigned long long) record->scope.max_ns);
+        (void) snprintf(text, sizeof(text),
+                        "{\"progress\":{\"phase\":\"recording\",\"told\":"
+                        "\"%llu %llu %u %d %d %d%s%s\",\"filter\":"
+                        "\"[%u %u %u %u %u %u %u %.40s %.40s %llu %llu]\"}}",
+                        (unsigned long long) record->limit_ns,
+                        (unsigned long long) record->period_ns, record->stack_bytes,
+                        record->waiting, record->running, record->frames,
+                        record->wakers == RECORD_WAKERS_NONE ||
+                                        take_fd(record->tasks[TASK_OBJECT_WAKING]) < 0
+                                ? ""
+                        : record->wakers == RECORD_WAKERS_LOCKS ? " l"
+                                                                : " w",
+                        heard, filter->is_on, filter->starter, filter->pids[1], filter->n_pids,
+                        filter->uids[0], filter->n_uids, filter->threads, record->scope.comm,
+                        record->scope.cgroup, (unsigned long long) record->scope.min_ns,
+                        (unsigned long long) record->scope.max_ns);
         if (take_fd(record->output) < 0 || take_fd(record->tasks[TASK_OBJECT_SAMPLES]) < 0 ||
             take_fd(record->tasks[TASK_OBJECT_CONTROL]) < 0)
                 _exit(8);

@@ -328,12 +328,22 @@ END_TEST
 /* A kernel may refuse the program for wakers, and take all others. */
 START_TEST(wakers_take_a_program_of_their_own) {
         start("");
+        bench_send(caller, RECORD("{\"forNs\":1000000}"), NULL, 0);
+        ck_assert_has(await(caller, "\"recording\""), "1000000 10000000 16384 1 1 1\"");
+        (void) await(caller, "\"snapshot\"");
         bench_send(caller, RECORD("{\"wakers\":true}"), NULL, 0);
         ck_assert_has(await(caller, "\"error\""), "no wakers can be recorded");
         ck_assert_ptr_null(bench.manager->recording);
         put("waking");
         bench_send(caller, RECORD("{\"wakers\":true,\"forNs\":1000000}"), NULL, 0);
         ck_assert_has(await(caller, "\"recording\""), "1000000 10000000 16384 1 1 1 w");
+        (void) await(caller, "\"snapshot\"");
+        /* Of waits for locks it is told in any case, but where waits are not recorded. */
+        bench_send(caller, RECORD("{\"forNs\":1000000}"), NULL, 0);
+        ck_assert_has(await(caller, "\"recording\""), "1000000 10000000 16384 1 1 1 l");
+        (void) await(caller, "\"snapshot\"");
+        bench_send(caller, RECORD("{\"offCpu\":false,\"forNs\":1000000}"), NULL, 0);
+        ck_assert_has(await(caller, "\"recording\""), "1000000 10000000 16384 0 1 1\"");
         (void) await(caller, "\"snapshot\"");
         teardown();
 }

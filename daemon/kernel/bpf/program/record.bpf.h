@@ -295,6 +295,11 @@ static __noinline int count_length(struct task_struct *task, __u32 place, __u64 
 
 /* in the program of wake-ups */
 
+static __always_inline _Bool wants_waker(__u32 place) {
+        return control.record.wakers == RECORD_WAKERS_ALL ||
+               (control.record.wakers == RECORD_WAKERS_LOCKS && place == RECORD_PLACE_lock);
+}
+
 /* A wait of @task in @place, of @ns, is over. */
 static __always_inline void record_wake(struct task_struct *task, __u32 place, __u64 ns,
                                         __u64 now_ns) {
@@ -305,7 +310,7 @@ static __always_inline void record_wake(struct task_struct *task, __u32 place, _
         of->queue_since_ns = now_ns;
         of->wait = take(ns, of->draw != 0 ? of->draw : bpf_get_prandom_u32());
         if (of->draw == 0)
-                of->wake = control.record.has_wakers ? RECORD_WAKE_UNKNOWN : RECORD_WAKE_NONE;
+                of->wake = wants_waker(place) ? RECORD_WAKE_UNKNOWN : RECORD_WAKE_NONE;
         of->draw = 0;
         of->place = place;
 }

@@ -458,9 +458,9 @@ static __always_inline void record_end(struct task_struct *task, const TaskReaso
 }
 
 /*
- * Attached to a recording that wants to know who ends waits. A thread gets on its run queue
- * (end_wait) on the CPU that it is for, which an interrupt may have to tell of it: only here the
- * current task is the one who wakes.
+ * Attached to a recording of waits, for those of which it wants to know who ends them. A thread
+ * gets on its run queue (end_wait) on the CPU that it is for, which an interrupt may have to tell
+ * of it: only here the current task is the one who wakes.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(record_waking, struct task_struct *woken) {
@@ -471,7 +471,7 @@ int BPF_PROG(record_waking, struct task_struct *woken) {
         if (id == 0 || !is_recorded(woken))
                 return 0;
         of = bpf_task_storage_get(&reasons, woken, 0, 0);
-        if (!of || of->since_ns == 0 || of->epoch != reasons_epoch())
+        if (!of || of->since_ns == 0 || of->epoch != reasons_epoch() || !wants_waker(of->reason))
                 return 0;
         mine = find_recorded(woken, id);
         if (mine)
@@ -564,7 +564,7 @@ int record_rest(struct bpf_iter__task *context) {
                 since_ns = control.record.begun_ns;
         part.ns = since_ns != 0 ? now_ns - since_ns : 0;
         part.weight_ns = is_of_length(part.ns) ? part.ns : 0;
-        if (control.record.has_wakers)
+        if (wants_waker(space->sample.place))
                 space->sample.wake = RECORD_WAKE_LATER;
         if (space->sample.place < _RECORD_PLACE_MAX)
                 space->sample.wait = part;

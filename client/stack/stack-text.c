@@ -276,17 +276,21 @@ static int print_unsampled(const StackText *text, const StackStore *store, const
         return r;
 }
 
-/* Samples that were taken and are in no stack. */
-static void print_lost(const StackText *text, const Lines *lines, bool is_pair) {
+uint64_t stack_count_lost(json_object *recording) {
         static const char *const keys[] = { "lostRing", "lostPending", "lostStorage", "lostBusy",
                                             "overflowStacks" };
+        uint64_t n = 0;
 
+        for (size_t i = 0; i < ELEMENTSOF(keys); i++)
+                n = number_add_saturating(n, cell_u64(recording, keys[i]));
+        return n;
+}
+
+static void print_lost(const StackText *text, const Lines *lines, bool is_pair) {
         for (unsigned side = 0; side < 1u + is_pair; side++) {
                 json_object *facts = cell_member(text->firsts[side], "recording");
-                uint64_t n = 0;
+                uint64_t n = stack_count_lost(facts);
 
-                for (size_t i = 0; i < ELEMENTSOF(keys); i++)
-                        n = number_add_saturating(n, cell_u64(facts, keys[i]));
                 if (n > 0)
                         lines_format(lines, "", "%s%s%llu samples were lost, and %llu were taken",
                                      is_pair ? text->words[side] : "", is_pair ? ": " : "",

@@ -38,6 +38,8 @@ _must_check_ int stack_text_print_trees(const StackText *text, StackStore *store
  * when it took them of everything.
  */
 int stack_append_scope(Buffer *line, json_object *recording);
+/* How many samples were taken and are in no stack, from the facts of a recording. */
+uint64_t stack_count_lost(json_object *recording);
 
 /*
  * Prints a line for each process that waits most, at most @max of them:

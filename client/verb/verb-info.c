@@ -234,9 +234,6 @@ static int print_recording(Session *session, const Reference *recording, const L
                 .request = { .method = PROFILER_INTERFACE ".Stacks", .more = true },
                 .subject = recording->text,
         };
-        static const char *const losses[] = { "lostRing", "lostPending", "lostStorage",
-                                              "lostBusy" };
-        uint64_t n_lost = 0;
         json_object *told;
         JsonWriter *writer;
         int r;
@@ -257,11 +254,9 @@ static int print_recording(Session *session, const Reference *recording, const L
         compact_append_span(&scope, (double) cell_u64(told, "periodNs"));
         if (r == 0)
                 r = lines_print_buffer(lines, "recorded", &scope);
-        for (size_t i = 0; i < ELEMENTSOF(losses); i++)
-                n_lost += cell_u64(told, losses[i]);
         cell_append_number(&line, cell_member(told, "samples"), QUANTITY_LADDER_NONE);
         buffer_append_format(&line, " samples, and %llu lost; of the stacks of programs ",
-                             (unsigned long long) n_lost);
+                             (unsigned long long) stack_count_lost(told));
         cell_append_number(&line, cell_member(told, "completeStacks"), QUANTITY_LADDER_NONE);
         buffer_append_text(&line, " are whole and ");
         cell_append_number(&line, cell_member(told, "cutStacks"), QUANTITY_LADDER_NONE);

@@ -199,11 +199,12 @@ static int take_user_stack(Taking *taking) {
         uint64_t *bytes = &taking->options->user_stack_bytes;
 
         *bytes = 0;
-        if (strcmp(taking->value, "none") == 0 ||
+        taking->options->has_frame_pointers = strcmp(taking->value, "fp") == 0;
+        if (taking->options->has_frame_pointers || strcmp(taking->value, "none") == 0 ||
             (quantity_parse_size(span_of(taking->value), bytes) && *bytes > 0 &&
              *bytes <= INT64_MAX))
                 return 0;
-        return refuse(taking->complaint, "--user-stack %s is no size: write 16K, or none.",
+        return refuse(taking->complaint, "--user-stack %s is no size: write 16K, fp, or none.",
                       quote(taking->value, taking->quoted));
 }
 

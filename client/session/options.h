@@ -89,7 +89,8 @@ typedef struct Options {
         uint64_t at_realtime_ns;
         uint64_t for_ns, period_ns, every_ns; /* 0: not given */
         StackKinds stack_kinds;               /* when it was given */
-        uint64_t user_stack_bytes;            /* likewise; 0: none */
+        uint64_t user_stack_bytes;            /* likewise; 0: none, or by frame pointers */
+        bool has_frame_pointers;
         OptionNumbers pids, uids;
         const char *comm, *cgroup; /* NULL: not given */
         uint64_t min_ns, max_ns;   /* 0: not given */

@@ -100,7 +100,8 @@ static int on_reply(void *userdata, Connection *connection, json_object *paramet
 }
 
 static int check_options(const Options *options, bool has_command) {
-        bool has_size = options_have(options, OPTION_USER_STACK);
+        bool has_size = options_have(options, OPTION_USER_STACK),
+             takes_stacks = options->user_stack_bytes > 0 || options->has_frame_pointers;
 
         if (options_have(options, OPTION_ON_CPU) && options_have(options, OPTION_OFF_CPU))
                 return complain(STATUS_USAGE,
@@ -110,7 +111,7 @@ static int check_options(const Options *options, bool has_command) {
                 return complain(STATUS_USAGE,
                                 "--wakers is about waits, which --on-cpu leaves out: give either.");
         if (options_have(options, OPTION_STACK_KINDS) && has_size &&
-            (options->stack_kinds >= STACK_KINDS_USER) != (options->user_stack_bytes > 0))
+            (options->stack_kinds >= STACK_KINDS_USER) != takes_stacks)
                 return complain(STATUS_USAGE,
                                 "--stack-kinds and --user-stack contradict each other.");
         if (options_have(options, OPTION_ALL) && (options->given & VERB_FILTER_BITS) != 0)
@@ -194,7 +195,9 @@ static void write_parameters(JsonWriter *writer, const Options *options, bool ha
                 json_write_member_u64(writer, "forNs", options->for_ns);
         if (options->period_ns > 0)
                 json_write_member_u64(writer, "periodNs", options->period_ns);
-        if (options_have(options, OPTION_USER_STACK))
+        if (options->has_frame_pointers)
+                json_write_member_bool(writer, "framePointers", true);
+        else if (options_have(options, OPTION_USER_STACK))
                 json_write_member_u64(writer, "stackBytes", options->user_stack_bytes);
         else if (has_kinds && options->stack_kinds < STACK_KINDS_USER)
                 json_write_member_u64(writer, "stackBytes", 0);

@@ -172,6 +172,7 @@ typedef struct RecordOrder {
         bool frames;           /* of the kernel */
         RecordWakers wakers;
         uint32_t stack_bytes; /* of user mode; 0: no such stacks */
+        bool pointers;        /* callers are found by frame pointers */
         uint64_t period_ns, max_samples;
         uint64_t limit_ns;   /* it ends by itself then */
         uint64_t every_ns;   /* a step of its course lasts so long; 0: it has none */

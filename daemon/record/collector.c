@@ -452,8 +452,11 @@ static int add_user_frames(Collector *collector, const RecordSample *sample, Spa
         r = make_ready(collector, process);
         if (r < 0)
                 return r;
-        r = unwind_stack(process->unwind, (const uint64_t *) sample->registers, stack,
-                         &collector->unwound);
+        if (sample->has_callers)
+                unwind_callers(process->unwind, stack, &collector->unwound);
+        else
+                r = unwind_stack(process->unwind, (const uint64_t *) sample->registers, stack,
+                                 &collector->unwound);
         if (r == 0 && !collector->unwound.is_complete)
                 r = add_word(collector, "[stack cut]", n);
         collector->n_complete += collector->unwound.is_complete;

@@ -154,6 +154,8 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
         json_write_member_bool(json, "waiting", facts->waiting);
         json_write_member_bool(json, "running", facts->running);
         json_write_member_bool(json, "kernelFrames", facts->frames);
+        if (facts->pointers)
+                json_write_member_bool(json, "framePointers", true);
         json_write_member_bool(json, "seesReturn", facts->sees_return);
         json_write_member_bool(json, "hasClock", facts->has_clock);
         RECORDING_COUNTS(WRITE_COUNT)
@@ -861,6 +863,8 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
                 return json_scanner_bool(scanner, &facts->waiting);
         if (span_is(key, "running"))
                 return json_scanner_bool(scanner, &facts->running);
+        if (span_is(key, "framePointers"))
+                return json_scanner_bool(scanner, &facts->pointers);
         if (span_is(key, "kernelFrames"))
                 return json_scanner_bool(scanner, &facts->frames);
         if (span_is(key, "seesReturn"))

@@ -72,6 +72,7 @@ typedef struct RecordingFacts {
         RECORDING_LENGTH_COUNTS(RECORDING_MEMBER)
         bool waiting, running; /* what was sampled */
         bool frames;           /* of the kernel */
+        bool pointers;         /* callers of user mode are those that frame pointers lead to */
         bool sees_return;      /* threads were seen when they went on: stacks of user mode */
         bool has_clock;
         bool holders;   /* it is told who ends waits for locks */

@@ -513,6 +513,7 @@ int sampler_start(Sampler *sampler) {
                 .clock_ns = sampler->options.period_ns,
                 .n_stack_bytes = sampler->options.stack_bytes,
                 .has_frames = sampler->options.frames,
+                .has_pointers = sampler->options.pointers,
                 .has_waits = sampler->options.waiting,
                 .wakers = sampler->waking_hook >= 0 ? sampler->options.wakers : RECORD_WAKERS_NONE,
                 .begun_ns = now_ns,

@@ -31,6 +31,7 @@ typedef struct SamplerOptions {
         bool frames; /* of the kernel */
         RecordWakers wakers;
         uint32_t stack_bytes; /* of user mode that are copied; 0: none */
+        bool pointers;        /* but for waits that go on: frame pointers lead to the callers */
         uint64_t period_ns;
         uint64_t limit_ns;        /* it lasts no longer: waits are counted by reason until then */
         uint64_t max_samples;     /* a second; more make the period grow */

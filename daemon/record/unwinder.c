@@ -263,3 +263,16 @@ int unwind_stack(UnwindProcess *process, const uint64_t registers[static UNWIND_
                 ret->frames[ret->n++] = find_frame(process, registers[REGISTER_PC]);
         return 0;
 }
+
+void unwind_callers(const UnwindProcess *process, Span callers, UnwoundStack *ret) {
+        ret->n = 0;
+        while (ret->n < UNWIND_MAX_FRAMES && callers.n / sizeof(uint64_t) > ret->n) {
+                uint64_t address;
+
+                memcpy(&address, callers.bytes + ret->n * sizeof(address), sizeof(address));
+                /* A return address is behind the call, which may be the last of its function. */
+                ret->frames[ret->n] = find_frame(process, ret->n == 0 ? address : address - 1);
+                ret->n++;
+        }
+        ret->is_complete = ends_at_entry(process, ret);
+}

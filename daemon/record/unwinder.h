@@ -57,3 +57,9 @@ DEFINE_CLEANUP(UnwindProcess *, unwind_process_free);
 _must_check_ int unwind_stack(UnwindProcess *process,
                               const uint64_t registers[static UNWIND_REGISTERS], Span stack,
                               UnwoundStack *ret);
+/*
+ * @callers: addresses, as words of 8 bytes: where the thread is, and to where functions return, the
+ * innermost first. Frame pointers led to them, which end wherever a function keeps none: the stack
+ * is complete only where it ends at the entry of a program.
+ */
+void unwind_callers(const UnwindProcess *process, Span callers, UnwoundStack *ret);

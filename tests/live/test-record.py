@@ -254,6 +254,28 @@ def known_with_pointers():
 
 
 @test
+def pointers():
+    """with frame pointers a stack leads from caller to caller through functions that keep them, and not through others"""
+    with daemon() as ctl, known_threads("places-with-pointers"):
+        expect_equal(ctl("record", "--tag", "rec", "--for", "2s", "--user-stack", "fp", "--user-threads").status, 0)
+        first, found = stacks(ctl, "rec")
+        expect(first["recording"]["framePointers"], first["recording"])
+        mine = [stack for stack in found if stack["process"] == "places-with-pointers"[:15] and stack["frames"] not in UNSAMPLED]
+        for name in ("at_sums", "at_squares"):
+            running = [stack for stack in mine if (stack["thread"], stack["place"]) == (name, "running")]
+            expect(running, name, "has no stack")
+            named = sum(stack["ns"] for stack in running if name in stack["frames"])
+            expect(named >= 0.95 * sum(stack["ns"] for stack in running), name, running[:3])
+            # Who called it is there, too, and what called that, in the library, keeps no pointers.
+            callers = running[0]["frames"][:running[0]["frames"].index(name)]
+            expect(callers and callers[0] == "[stack cut]", running[0])
+        waiting = [stack for stack in mine if stack["place"] in ("pipe", "sleep", "socket") and stack["samples"] > 0]
+        expect(any(len(stack["frames"]) > 2 for stack in waiting), waiting[:3])
+        record(ctl, 1, tag="copied")
+        expect("framePointers" not in stacks(ctl, "copied")[0]["recording"], "they were not asked for")
+
+
+@test
 def sums():
     """places of the host are the exact time of those that lived on and the samples of those that ended, to the nanosecond"""
     with daemon() as ctl, known_threads():

@@ -306,6 +306,7 @@ enum {
         BPF_F_MMAPABLE = 1 << 10,
         BPF_LOCAL_STORAGE_GET_F_CREATE = 1 << 0,
         BPF_RB_NO_WAKEUP = 1 << 0,
+        BPF_F_USER_STACK = 1 << 8,
 };
 enum bpf_func_id {
         BPF_FUNC_map_lookup_percpu_elem = 195, /* since 5.19 */

@@ -413,6 +413,7 @@ typedef struct RecordControl {
         __u64 clock_ns;       /* between samples of running time */
         __u64 n_stack_bytes;  /* of the stack of user mode that are copied; 0: none */
         __u64 has_frames;     /* frames of the kernel are wanted */
+        __u64 has_pointers;   /* stacks are not copied: frame pointers lead from caller to caller */
         __u64 has_waits;      /* samples of what threads wait for are, beside those of the clock */
         __u64 wakers;         /* a RecordWakers: who ends waits is wanted, too */
         __u64 begun_ns;       /* CLOCK_MONOTONIC: earlier beginnings count from then on */

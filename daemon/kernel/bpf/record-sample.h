@@ -21,6 +21,7 @@
 
 #define RECORD_MAX_FRAMES 64u
 #define RECORD_MAX_STACK_BYTES 16384u
+#define RECORD_MAX_CALLERS 127u /* that frame pointers lead to */
 #define RECORD_STACK_PAGE 4096u
 #define RECORD_RING_BYTES (8u << 20)
 
@@ -37,7 +38,10 @@ typedef struct RecordPart {
         __u64 weight_ns; /* 0: it was not taken */
 } RecordPart;
 
-/* Behind it are n_stack_bytes of the stack of user mode, from its sp on. */
+/*
+ * Behind it are n_stack_bytes of the stack of user mode, from its sp on; with has_callers,
+ * addresses in its functions, the innermost first, as frame pointers lead to them.
+ */
 typedef struct RecordSample {
         __u32 tid, tgid;
         __u32 n_frames, n_stack_bytes;
@@ -48,7 +52,8 @@ typedef struct RecordSample {
         __u8 is_late;       /* the thread went on unseen: its stack of user mode is not known */
         __u8 is_waker;      /* no sample: who woke another thread, or was interrupted by what did */
         __u8 hides_frames;  /* of a waker: they are there to find interrupts by, and not wanted */
-        __u8 unused[6];
+        __u8 has_callers;
+        __u8 unused[5];
         __u64 start_boottime_ns;
         __u64 image;       /* of its process: another one once that has executed a program */
         __u64 start_stack; /* an address of it; 0: the process has no memory any more */

@@ -40,7 +40,7 @@ typedef struct RecordFields {
         OptionalU64 for_ns, period_ns, stack_bytes, min_ns, max_ns, every_ns;
         json_object *filter; /* NULL: of all threads */
         OptionalBool kernel_stacks, on_cpu, off_cpu;
-        bool wakers;
+        bool wakers, pointers;
 } RecordFields;
 
 typedef struct FilterFields {
@@ -275,6 +275,7 @@ static int prepare_record(Request *request) {
                 record->wakers = RECORD_WAKERS_LOCKS;
         record->stack_bytes = fields->stack_bytes.is_set ? (uint32_t) fields->stack_bytes.value
                                                          : DEFAULT_STACK_BYTES;
+        record->pointers = fields->pointers;
         record->period_ns = fields->period_ns.is_set ? fields->period_ns.value : DEFAULT_PERIOD_NS;
         record->max_samples = MAX_SAMPLES;
         record->scope = state->scope;
@@ -464,6 +465,7 @@ int method_record(Request *request) {
                 { "periodNs", PARAMETER_OPTIONAL_U64, false, offsetof(RecordFields, period_ns) },
                 { "stackBytes", PARAMETER_OPTIONAL_U64, false,
                   offsetof(RecordFields, stack_bytes) },
+                { "framePointers", PARAMETER_BOOL, false, offsetof(RecordFields, pointers) },
                 { "kernelStacks", PARAMETER_OPTIONAL_BOOL, false,
                   offsetof(RecordFields, kernel_stacks) },
                 { "onCpu", PARAMETER_OPTIONAL_BOOL, false, offsetof(RecordFields, on_cpu) },
@@ -510,6 +512,9 @@ int method_record(Request *request) {
         if (fields->stack_bytes.is_set && fields->stack_bytes.value > RECORD_MAX_STACK_BYTES)
                 return request_refuse_parameter(request, "stackBytes",
                                                 "At most 16384 bytes of a stack are copied.");
+        if (fields->pointers && fields->stack_bytes.is_set && fields->stack_bytes.value == 0)
+                return request_refuse_parameter(request, "framePointers",
+                                                "Then no stacks of user mode are recorded.");
         if (fields->on_cpu.is_set && fields->off_cpu.is_set && !fields->on_cpu.value &&
             !fields->off_cpu.value)
                 return request_refuse_parameter(request, "offCpu",

@@ -168,6 +168,38 @@ START_TEST(a_stack_becomes_names) {
 }
 END_TEST
 
+/*
+ * What frame pointers lead to is not unwound; a part of a word is none. This file does not say
+ * where its program is entered, so nobody knows whether that was the first function.
+ */
+START_TEST(callers_become_names) {
+        RecordSample sample = sample_of(0);
+        const uint64_t callers[] = { BASE + SMALL_ELF_WORK + 4, BASE + SMALL_ELF_WORK + 8,
+                                     BASE + SMALL_ELF_START + 8, 1 };
+        uint64_t n_complete, n_cut;
+
+        take_program();
+        sample.has_callers = true;
+        for (size_t n = 0; n <= sizeof(callers); n += 4) {
+                static const char *const expected[] = {
+                        "[stack cut] ",
+                        "[stack cut] work ",
+                        "[stack cut] work work ",
+                        "[stack cut] start work work ",
+                        "[stack cut] [unknown] start work work ",
+                };
+
+                sample.n_stack_bytes = (uint32_t) n;
+                ck_assert_int_eq(
+                        take(RECORD_MESSAGE_SAMPLE, &sample, sizeof(sample), callers, n, -EBADF),
+                        0);
+                ck_assert_str_eq(last_frames(), expected[n / sizeof(*callers)]);
+        }
+        collector_count(collector, &n_complete, &n_cut);
+        ck_assert(n_complete == 0 && n_cut == 9);
+}
+END_TEST
+
 START_TEST(each_part_of_an_interval_has_its_place) {
         RecordSample sample = sample_of(0);
         const StackTable *table = collector_table(collector);
@@ -852,6 +884,7 @@ int main(void) {
 
         tcase_add_checked_fixture(tcase, set_up, tear_down);
         tcase_add_test(tcase, a_stack_becomes_names);
+        tcase_add_test(tcase, callers_become_names);
         tcase_add_test(tcase, each_part_of_an_interval_has_its_place);
         tcase_add_test(tcase, samples_without_a_stack_say_why);
         tcase_add_test(tcase, a_sample_without_a_part_is_a_thread);

@@ -378,9 +378,21 @@ static __always_inline __u64 read_registers(RecordSample *sample, struct task_st
 /* @task is the current one. */
 static __always_inline void read_user_mode(RecordSpace *space, struct task_struct *task) {
         __u64 sp = read_registers(&space->sample, task);
+        long n;
 
-        if (space->sample.has_registers)
+        if (!space->sample.has_registers)
+                return;
+        if (!control.record.has_pointers) {
                 space->sample.n_stack_bytes = copy_stack(space, sp);
+                return;
+        }
+        n = bpf_get_task_stack(task, space->stack, RECORD_MAX_CALLERS * sizeof(__u64),
+                               BPF_F_USER_STACK);
+        space->sample.has_callers = n > 0;
+        if (n > 0)
+                space->sample.n_stack_bytes = (__u32) n;
+        else
+                COUNT_RECORD(n_without_stack);
 }
 
 /* Returns whether there was room for it. */

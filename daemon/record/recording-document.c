@@ -11,6 +11,8 @@
 #include "metric/record-place.h"
 
 #define FLUSH_BYTES (64u << 10)
+/* Each CPU may have added one while another one did. */
+#define LENGTH_ROWS_MAX (2 * RECORD_MAX_LENGTH_ROWS)
 
 static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
 static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
@@ -699,7 +701,7 @@ static int end_length(void *userdata) {
                 which++;
         if (which == RECORD_LENGTHS)
                 return fail(reader, "a length is 0, or 1000 times a power of two");
-        if (table->n_lengths > RECORD_MAX_LENGTH_ROWS)
+        if (table->n_lengths > LENGTH_ROWS_MAX)
                 return fail(reader, "there are too many");
         if (process.n > 0)
                 memcpy(key.process, process.bytes, process.n);

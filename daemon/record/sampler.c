@@ -27,6 +27,8 @@
 #define MAX_PERIOD_NS UINT64_C(1000000000)
 /* The kernel wants room for all rows whose keys have one hash. */
 #define LENGTH_ROWS 64u
+/* Waits are counted by reason until the end was read as well, and captured. */
+#define REASONS_REST_NS UINT64_C(60000000000)
 
 typedef struct Known {
         uint32_t tgid;
@@ -496,7 +498,8 @@ static int empty_lengths(Sampler *sampler, bool passes) {
 
 int sampler_start(Sampler *sampler) {
         RecordControl *control = &sampler->control->record;
-        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC),
+                 until_ns = now_ns + sampler->options.limit_ns + REASONS_REST_NS;
         int r = 0;
 
         if (control->id != 0)
@@ -526,9 +529,8 @@ int sampler_start(Sampler *sampler) {
         sampler->rate_since_ns = now_ns;
         sampler->summary.begin_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
         /* Without the account of waits by reason the programs do not know when a wait began. */
-        if (sampler->options.waiting &&
-            sampler->control->reasons.until_ns < now_ns + sampler->options.limit_ns)
-                sampler->control->reasons.until_ns = now_ns + sampler->options.limit_ns;
+        if (sampler->options.waiting && sampler->control->reasons.until_ns < until_ns)
+                sampler->control->reasons.until_ns = until_ns;
         __atomic_store_n(&control->id, now_ns, __ATOMIC_SEQ_CST);
         return r;
 }

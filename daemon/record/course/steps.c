@@ -58,6 +58,7 @@ struct Steps {
         CourseStep kept; /* told when the step behind it is known */
         bool has_kept;
         uint64_t n_steps, n_cells;
+        int failure; /* of the sink: it lacks a group, so that numbers of others mean nothing */
         StepsFacts facts;
 };
 
@@ -114,7 +115,8 @@ static int find_group(Steps *steps, const char process[static 16], const char co
                 return r;
         steps->times[n_before] = (GroupTimes){};
         steps->n_times = n_before + 1;
-        return steps->sink.group(steps->sink.userdata, &steps->groups.groups[n_before]);
+        steps->failure = steps->sink.group(steps->sink.userdata, &steps->groups.groups[n_before]);
+        return steps->failure;
 }
 
 /* readings */
@@ -283,7 +285,11 @@ static int compare_rows(Steps *steps, const Reading *before, const Reading *afte
                 if (old && memcmp(old->ns, new->ns, sizeof(new->ns)) == 0 &&
                     old->exits == new->exits)
                         continue;
-                r = find_group(steps, new->key.process, new->key.thread, &group);
+                /* One that holds what there was no room for has no names. */
+                if (new->key.flags & LEDGER_OVERFLOW)
+                        r = find_group(steps, other_groups.process, other_groups.comm, &group);
+                else
+                        r = find_group(steps, new->key.process, new->key.thread, &group);
                 if (r < 0)
                         return r;
                 *ret_ended += new->exits - (old ? MIN_OF(old->exits, new->exits) : 0);
@@ -295,14 +301,17 @@ static int compare_rows(Steps *steps, const Reading *before, const Reading *afte
 /* The step before loses what the one at hand would have less than nothing of. */
 static void settle(GroupTimes *times) {
         for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++) {
-                int64_t now = times->now[place] + times->debt[place];
+                int64_t now = times->now[place] + times->debt[place], own_debt;
 
                 times->debt[place] = 0;
                 if (now < 0) {
                         uint64_t taken = MIN_OF((uint64_t) -now, times->kept[place]);
 
                         times->kept[place] -= taken;
-                        times->debt[place] = now + (int64_t) taken;
+                        now += (int64_t) taken;
+                        /* What was owed before and is not paid by now never will be. */
+                        own_debt = MIN_OF(times->now[place], (int64_t) 0);
+                        times->debt[place] = MAX_OF(now, own_debt);
                         now = 0;
                 }
                 times->now[place] = now;
@@ -414,9 +423,9 @@ int steps_take(Steps *steps, const TaskObjects *objects, LedgerControl *control)
                 r = read_once(steps, objects, control);
                 end = ledger_stamp(control);
         } while (r == 0 && begin != end && ++n < MAX_TRIES);
+        if (steps->failure < 0)
+                return steps->failure;
         /* A reading is one of many, and worth less than the recording. */
-        if (r == -EPIPE)
-                return r;
         if (r < 0) {
                 steps->facts.n_missed++;
                 return 0;

@@ -187,7 +187,7 @@ START_TEST(known_functions) {
                 .period_ns = 10000000,
                 .max_samples = 2000,
         };
-        uint64_t begun_ns, cpu_ns, passed_ns;
+        uint64_t begun_ns, cpu_ns, passed_ns, n_lost;
         struct timespec cpu;
         RecordSummary summary;
         clockid_t spinner_clock;
@@ -276,12 +276,15 @@ START_TEST(known_functions) {
         if (summary.sees_return)
                 ck_assert_uint_gt(found->in_sleep_ns, found->sleep_ns / 10 * 9);
         /*
-         * Each sleep is counted, and is a sample, but for one at each end, and for those after
-         * which it was not seen to get a CPU.
+         * Each sleep is counted, and is a sample, but for one at each end, for those after which it
+         * was not seen to get a CPU, and for what other threads of this machine leave no room for.
          */
+        n_lost = summary.control.n_unseen + summary.control.n_lost_ring +
+                 summary.control.n_lost_pending + summary.control.n_lost_storage +
+                 summary.control.n_busy;
         ck_assert(summary.has_lengths && summary.control.n_lost_lengths == 0);
         ck_assert_uint_eq(found->n_lengths, found->n_long_lengths);
-        ck_assert_uint_le(found->n_lengths, found->n_sampled + found->n_sampled / 20 + 2);
+        ck_assert_uint_le(found->n_lengths, found->n_sampled + n_lost + found->n_sampled / 20 + 2);
         ck_assert_uint_ge(found->n_lengths + 2, found->n_sampled);
         ck_assert_uint_ge(found->length_ns, found->n_lengths * 12000000);
         if (_i == 1) {

@@ -45,6 +45,33 @@ static void read_build_id(Elf *elf, char ret[static 2 * BUILD_ID_MAX_BYTES + 1])
                         (void) snprintf(ret + 2 * i, 3, "%02x", ((const unsigned char *) id)[i]);
 }
 
+/*
+ * libdw finds the frame of an address by the table of .eh_frame_hdr only if that section comes
+ * before .eh_frame, where GNU ld puts it. Else it reads all frames of the file, for each process
+ * anew: a tenth of a second and more for compilers and browsers, which lld and gold link the other
+ * way round. The two change places in memory; nothing names either by its number.
+ */
+static void put_table_first(Elf *elf) {
+        Elf_Scn *section = NULL, *frames = NULL;
+        GElf_Shdr header, of_frames;
+        size_t names;
+
+        if (!elf || elf_getshdrstrndx(elf, &names) != 0)
+                return;
+        while ((section = elf_nextscn(elf, section)) && gelf_getshdr(section, &header)) {
+                const char *name = elf_strptr(elf, names, header.sh_name);
+
+                if (name && strcmp(name, ".eh_frame") == 0) {
+                        frames = section;
+                        of_frames = header;
+                } else if (name && strcmp(name, ".eh_frame_hdr") == 0) {
+                        if (frames && gelf_update_shdr(frames, &header))
+                                (void) gelf_update_shdr(section, &of_frames);
+                        return;
+                }
+        }
+}
+
 static void take_elf(Module *module, Elf *elf) {
         if (elf && elf_kind(elf) != ELF_K_ELF) {
                 (void) elf_end(elf);
@@ -73,8 +100,10 @@ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int f
                             .inode = inode };
         if (!module->path)
                 return -ENOMEM;
-        if (owned >= 0)
+        if (owned >= 0) {
                 take_elf(module, elf_begin(owned, ELF_C_READ, NULL));
+                put_table_first(module->elf);
+        }
         module->fd = owned;
         owned = -EBADF;
         *ret = modules->n;

@@ -168,6 +168,20 @@ START_TEST(a_stack_becomes_names) {
 }
 END_TEST
 
+/* Also in a file whose frames come before their table, it is the table that leads to them. */
+START_TEST(frames_are_found_by_their_table) {
+        RecordSample sample = sample_of(sizeof(stack));
+        char elf[SMALL_ELF_BYTES];
+
+        small_elf_make(elf);
+        small_elf_hide_frame(elf);
+        ck_assert_int_eq(take_module("/usr/bin/program", memory_with(elf, sizeof(elf))), 0);
+        ck_assert_int_eq(take_process(&text, 1), 0);
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_frames(), "start work work ");
+}
+END_TEST
+
 /*
  * What frame pointers lead to is not unwound; a part of a word is none. This file does not say
  * where its program is entered, so nobody knows whether that was the first function.
@@ -885,6 +899,7 @@ int main(void) {
         tcase_add_checked_fixture(tcase, set_up, tear_down);
         tcase_add_test(tcase, a_stack_becomes_names);
         tcase_add_test(tcase, callers_become_names);
+        tcase_add_test(tcase, frames_are_found_by_their_table);
         tcase_add_test(tcase, each_part_of_an_interval_has_its_place);
         tcase_add_test(tcase, samples_without_a_stack_say_why);
         tcase_add_test(tcase, a_sample_without_a_part_is_a_thread);

@@ -68,8 +68,13 @@ __attribute__((noinline)) static int innermost(int n) {
         return n + 1;
 }
 
+static int middle(int n);
+
+/* Optimizing compilers know what it points to unless they have to read it. */
+static int (*volatile again)(int) = middle;
+
 __attribute__((noinline)) static int middle(int n) {
-        return n > 0 ? middle(n - 1) + 1 : innermost(n) + 1;
+        return n > 0 ? again(n - 1) + 1 : innermost(n) + 1;
 }
 
 __attribute__((noinline)) static int outermost(void) {

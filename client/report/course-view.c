@@ -87,12 +87,7 @@ static int begin(CourseView *view, json_object *reply) {
         }
         if (!is_json(view))
                 return 0;
-        json_out_init(&view->out, stdout, view->session->json);
-        json_out_object(&view->out);
-        stack_report_write_head(&view->out, reply);
-        json_out_key(&view->out, "steps");
-        json_out_array(&view->out);
-        return view->out.error;
+        return stack_report_begin_json(view->session, &view->out, reply, "steps");
 }
 
 static int print_text(CourseView *view) {

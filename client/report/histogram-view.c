@@ -278,12 +278,7 @@ static int begin(HistogramView *view, json_object *reply) {
         }
         if (!is_json(view))
                 return print_heading(view);
-        json_out_init(&view->out, stdout, view->session->json);
-        json_out_object(&view->out);
-        stack_report_write_head(&view->out, reply);
-        json_out_key(&view->out, "histograms");
-        json_out_array(&view->out);
-        return view->out.error;
+        return stack_report_begin_json(view->session, &view->out, reply, "histograms");
 }
 
 static int add(HistogramView *view, json_object *histogram) {

@@ -74,11 +74,21 @@ void stack_report_write_parameters(const StackReport *report, JsonWriter *writer
 
 /* JSON */
 
-void stack_report_write_head(JsonOut *out, json_object *first) {
+static void write_head(JsonOut *out, json_object *first) {
         static const char *const members[] = { "snapshot", "recording", "elapsedNs", "places" };
 
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
                 json_out_member(out, members[i], cell_member(first, members[i]));
+}
+
+int stack_report_begin_json(const Session *session, JsonOut *out, json_object *first,
+                            const char *name) {
+        json_out_init(out, stdout, session->json);
+        json_out_object(out);
+        write_head(out, first);
+        json_out_key(out, name);
+        json_out_array(out);
+        return out->error;
 }
 
 static void write_amount(JsonOut *out, const char *key, const StackAmount *amount) {
@@ -106,7 +116,7 @@ static int write_pair(StackReport *report) {
         for (unsigned side = 0; side < setting->n_columns; side++) {
                 json_out_key(out, setting->sides[side]);
                 json_out_object(out);
-                stack_report_write_head(out, report->firsts[side]);
+                write_head(out, report->firsts[side]);
                 json_out_end(out);
         }
         json_out_key(out, "stacks");
@@ -211,12 +221,7 @@ static int begin(StackReport *report, json_object *reply) {
                 stack_report_begin_rows(report->session, &report->rows, reply, write_row);
         if (report->form != STACK_FORM_JSON)
                 return report->rows.error;
-        json_out_init(&report->out, stdout, report->session->json);
-        json_out_object(&report->out);
-        stack_report_write_head(&report->out, reply);
-        json_out_key(&report->out, "stacks");
-        json_out_array(&report->out);
-        return 0;
+        return stack_report_begin_json(report->session, &report->out, reply, "stacks");
 }
 
 static int add(StackReport *report, json_object *stack) {

@@ -51,7 +51,12 @@ void stack_report_done(StackReport *report);
 void stack_report_write_parameters(const StackReport *report, JsonWriter *writer);
 /* Parts that all views of stacks have: "places" without those of rest; members of a reply. */
 void stack_report_write_places(JsonWriter *writer);
-void stack_report_write_head(JsonOut *out, json_object *first);
+/*
+ * Begins JSON with what the first reply says of the recording, and a list called @name; its owner
+ * ends both. Returns the error of @out.
+ */
+int stack_report_begin_json(const Session *session, JsonOut *out, json_object *first,
+                            const char *name);
 /*
  * Begins csv or ndjson, with what the first reply says of the recording in each row. @write writes
  * rows of one element of the replies, or, for NULL, the names of their fields.

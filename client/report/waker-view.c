@@ -33,12 +33,7 @@ static int begin(WakerView *view, json_object *reply) {
         view->first = json_object_get(reply);
         if (!is_json(view))
                 return 0;
-        json_out_init(&view->out, stdout, view->session->json);
-        json_out_object(&view->out);
-        stack_report_write_head(&view->out, reply);
-        json_out_key(&view->out, "stacks");
-        json_out_array(&view->out);
-        return view->out.error;
+        return stack_report_begin_json(view->session, &view->out, reply, "stacks");
 }
 
 static int print_table(WakerView *view) {

@@ -202,12 +202,19 @@ static int show_stacks_alone(Session *session, const SubjectReference *subjects,
         return r == 0 ? show_stacks(session, recordings, n, form, NULL) : r;
 }
 
+/* Whether places where threads have nothing to do are asked for: programs get all. */
+static bool asks_for_rest(const Session *session) {
+        const Options *options = session->options;
+
+        return session->json != JSON_STYLE_OFF || options_have(options, OPTION_ALL_ROWS) ||
+               (options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE);
+}
+
 static int show_wakers(Session *session, const SubjectReference *subject) {
         _cleanup_(session_call_done) SessionCall call = {};
         _cleanup_(waker_view_done) WakerView view = {
                 .session = session,
-                .has_rest = session->json != JSON_STYLE_OFF ||
-                            options_have(session->options, OPTION_ALL_ROWS),
+                .has_rest = asks_for_rest(session),
         };
         int r = check_recording(session, subject, "--wakers");
 
@@ -218,15 +225,11 @@ static int show_wakers(Session *session, const SubjectReference *subject) {
 }
 
 static int show_course(Session *session, const SubjectReference *subject) {
-        const Options *options = session->options;
         _cleanup_(session_call_done) SessionCall call = {};
         _cleanup_(course_view_done) CourseView view = {
                 .session = session,
                 .name = subject->text,
-                .has_rest =
-                        session->json != JSON_STYLE_OFF ||
-                        (options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE) ||
-                        options_have(options, OPTION_ALL_ROWS),
+                .has_rest = asks_for_rest(session),
         };
         int r = check_recording(session, subject, "--course");
 
@@ -237,13 +240,10 @@ static int show_course(Session *session, const SubjectReference *subject) {
 }
 
 static int show_histogram(Session *session, const SubjectReference *subject) {
-        const Options *options = session->options;
-        bool has_format = options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE;
         _cleanup_(session_call_done) SessionCall call = {};
         _cleanup_(histogram_view_done) HistogramView view = {
                 .session = session,
-                .has_rest = session->json != JSON_STYLE_OFF || has_format ||
-                            options_have(options, OPTION_ALL_ROWS),
+                .has_rest = asks_for_rest(session),
         };
         int r = check_recording(session, subject, "--histogram");
 

@@ -199,33 +199,6 @@ typedef struct RowBatch {
  */
 typedef enum RowChoice { ALL_ROWS, FOLDED_ROWS, OVERFLOW_ROWS } RowChoice;
 
-/* Rows that rest: those of the odd or of the even generations. A fold notes what does not. */
-static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
-        _cleanup_(freep) RowBatch *batch = calloc(1, sizeof(*batch));
-        TableWalk walk = { .fd = ledger->objects->fds[TASK_OBJECT_ROWS] };
-        int r;
-
-        if (!batch)
-                return -ENOMEM;
-        walk.keys = batch->keys;
-        walk.values = batch->values;
-        while ((r = next_batch(&walk)) > 0)
-                for (uint32_t i = 0; i < walk.n; i++) {
-                        const LedgerKey *key = &batch->keys[i];
-                        bool is_overflow = (key->flags & LEDGER_OVERFLOW) != 0;
-
-                        if (choice == OVERFLOW_ROWS
-                                    ? is_overflow
-                                    : key->is_of_odd == odd && (choice == ALL_ROWS || !is_overflow))
-                                r = add_row(ledger, key, &batch->values[i]);
-                        else if (choice == FOLDED_ROWS)
-                                r = note_growing(ledger, key);
-                        if (r < 0)
-                                return r;
-                }
-        return r;
-}
-
 int ledger_visit_rows(const TaskObjects *objects, LedgerVisit visit, void *userdata) {
         _cleanup_(freep) RowBatch *batch = calloc(1, sizeof(*batch));
         TableWalk walk = { .fd = objects->fds[TASK_OBJECT_ROWS] };
@@ -242,6 +215,31 @@ int ledger_visit_rows(const TaskObjects *objects, LedgerVisit visit, void *userd
                                 return r;
                 }
         return r;
+}
+
+typedef struct RowReading {
+        Ledger *ledger; /* borrowed */
+        unsigned odd;
+        RowChoice choice;
+} RowReading;
+
+static int read_row(void *userdata, const LedgerKey *key, const LedgerValues *values) {
+        const RowReading *reading = userdata;
+        bool is_overflow = (key->flags & LEDGER_OVERFLOW) != 0;
+
+        if (reading->choice == OVERFLOW_ROWS
+                    ? is_overflow
+                    : key->is_of_odd == reading->odd &&
+                              (reading->choice == ALL_ROWS || !is_overflow))
+                return add_row(reading->ledger, key, values);
+        return reading->choice == FOLDED_ROWS ? note_growing(reading->ledger, key) : 0;
+}
+
+/* Rows that rest: those of the odd or of the even generations. A fold notes what does not. */
+static int read_rows(Ledger *ledger, unsigned odd, RowChoice choice) {
+        RowReading reading = { ledger, odd, choice };
+
+        return ledger_visit_rows(ledger->objects, read_row, &reading);
 }
 
 uint64_t ledger_stamp(LedgerControl *control) {

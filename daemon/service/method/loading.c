@@ -314,12 +314,26 @@ void loading_limit_reasons(const Manager *manager) {
                 log_warning(r, "Waits are counted by reason for longer than WaitReasons= says");
 }
 
+/* Gives the job those of @objects that were loaded. */
+static int lend(Request *request, const TaskObject *objects, size_t n,
+                OrderFd tasks[static _TASK_OBJECT_MAX]) {
+        int r = 0;
+
+        for (size_t i = 0; i < n && r == 0; i++) {
+                int fd = fd_store_borrow(request->manager->fd_store, names[objects[i]]);
+
+                if (fd >= 0)
+                        r = request_add_fd(request, fd, &tasks[objects[i]]);
+        }
+        return r;
+}
+
 int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {
         /* Links of other programs are of no use to a capture: they hold what runs. */
         static const TaskObject iterators[] = { TASK_OBJECT_TASKS, TASK_OBJECT_SEED };
         const Manager *manager = request->manager;
         char text[MANAGER_REFUSAL_BYTES + 64];
-        int r = 0;
+        int r;
 
         if (choice == BACKEND_CHOICE_PROCFS)
                 return 0;
@@ -331,11 +345,7 @@ int loading_add(Request *request, CaptureOrder *order, BackendChoice choice) {
                                 manager->bpf_refusal);
                 return request_refuse(request, WIRE_ERROR_JOB_FAILED, text);
         }
-        for (size_t i = 0; i < ELEMENTSOF(iterators) && r == 0; i++) {
-                int fd = fd_store_borrow(manager->fd_store, names[iterators[i]]);
-
-                r = fd >= 0 ? request_add_fd(request, fd, &order->tasks[iterators[i]]) : 0;
-        }
+        r = lend(request, iterators, ELEMENTSOF(iterators), order->tasks);
         return r == 0 ? folding_add(request, order->tasks) : r;
 }
 
@@ -351,18 +361,10 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
         char text[MANAGER_REFUSAL_BYTES + 64];
         int r = 0;
 
-        for (size_t i = 0; i < ELEMENTSOF(of_steps) && r == 0 && record->every_ns > 0; i++) {
-                int fd = fd_store_borrow(manager->fd_store, names[of_steps[i]]);
-
-                if (fd >= 0)
-                        r = request_add_fd(request, fd, &record->tasks[of_steps[i]]);
-        }
-        for (size_t i = 0; i < ELEMENTSOF(objects) && r == 0; i++) {
-                int fd = fd_store_borrow(manager->fd_store, names[objects[i]]);
-
-                if (fd >= 0)
-                        r = request_add_fd(request, fd, &record->tasks[objects[i]]);
-        }
+        if (record->every_ns > 0)
+                r = lend(request, of_steps, ELEMENTSOF(of_steps), record->tasks);
+        if (r == 0)
+                r = lend(request, objects, ELEMENTSOF(objects), record->tasks);
         /* Who had a lock is told where the kernel takes that program. */
         if (record->wakers == RECORD_WAKERS_LOCKS && record->tasks[TASK_OBJECT_WAKING] == 0)
                 record->wakers = RECORD_WAKERS_NONE;

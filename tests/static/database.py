@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The files of a meson build as the compiler sees them, and what was said about them before."""
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -8,6 +9,8 @@ import os
 import pathlib
 import re
 import shlex
+import tempfile
+import time
 
 INCLUDE = re.compile(rb'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -78,29 +81,41 @@ def inputs(root, unit):
 
 
 def digest(root, unit, *settings):
-    """Changes with the text of the unit or its headers, its flags, or @settings."""
-    sum_ = hashlib.sha256(repr((unit, settings)).encode())
+    """Changes with the text of the unit or its headers, its flags, or @settings; not with where the clone lies, nor with
+    which of its builds is asked."""
+    named = re.sub(rf"{re.escape(str(root))}(/build(-[a-z]+)?(?=/))?", "ROOT", repr((unit, settings)))
+    sum_ = hashlib.sha256(named.encode())
     for path in inputs(root, unit):
         sum_.update(hashlib.sha256(read_bytes(path)).digest())
     return sum_.hexdigest()
 
 
 class Store:
-    """The last text about each unit, valid for one key."""
+    """The text about each unit that was read, by its key; for all clones of one user, as ccache keeps objects.
 
-    def __init__(self, directory):
-        self.directory = directory
+    What nobody has asked for in a month goes."""
 
-    def get(self, unit, key, make):
+    LIFE = 30 * 86400
+
+    def __init__(self):
+        base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+        self.directory = pathlib.Path(base) / "ctprof-static"
+        for file in self.directory.glob("*/*"):
+            with contextlib.suppress(OSError):
+                if file.stat().st_mtime < time.time() - self.LIFE:
+                    file.unlink()
+
+    def get(self, key, make):
         """The text, and whether it was there."""
-        file = self.directory / f"{unit.path}.json"
-        try:
-            kept = json.loads(file.read_text())
-        except (OSError, ValueError):
-            kept = {}
-        if kept.get("key") == key:
-            return kept["text"], True
+        file = self.directory / key[:2] / key
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            text = file.read_text()
+            os.utime(file)
+            return text, True
         text = make()
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({"key": key, "text": text}))
+        # Two runs may read the same unit at once; neither shows the other half of a text.
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as part:
+            part.write(text)
+        os.replace(part.name, file)
         return text, False

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "record/sampled-times.h"
 
 #define MAX_PROCESSES 65536u
 #define MAX_READY \
@@ -659,6 +660,24 @@ static int take_lengths(Collector *collector, const RecordMessage *message) {
         return stack_table_add_lengths(&collector->table, &row->key, &row->lengths);
 }
 
+/* Of threads without a sample nothing is to be divided. */
+static int take_times(Collector *collector, const RecordMessage *message) {
+        const SampledTime *times = message->body;
+
+        if (message->n % sizeof(*times) != 0)
+                return -EBADMSG;
+        for (size_t i = 0; i < message->n / sizeof(*times); i++) {
+                StackThread *thread = stack_table_find_thread(
+                        &collector->table, times[i].tid, times[i].tgid, times[i].start_boottime_ns);
+
+                if (!thread)
+                        continue;
+                thread->has_times = true;
+                memcpy(thread->ns, times[i].ns, sizeof(thread->ns));
+        }
+        return 0;
+}
+
 int collector_take(Collector *collector, RecordMessage *message) {
         _cleanup_(fd_closep) int fd = message->fd;
         const RecordModule *module = message->body;
@@ -696,6 +715,8 @@ int collector_take(Collector *collector, RecordMessage *message) {
                 return take_course(collector, message);
         case RECORD_MESSAGE_LENGTHS:
                 return take_lengths(collector, message);
+        case RECORD_MESSAGE_TIMES:
+                return take_times(collector, message);
         case RECORD_MESSAGE_SEEK:
         case RECORD_MESSAGE_END:
         case _RECORD_MESSAGE_MAX:

@@ -22,6 +22,7 @@
  *     STEP     CourseStep
  *     CELLS    CourseCell of the last step and of groups that were told
  *     LENGTHS  RecordLengthKey, RecordLengths: a row of the table, behind all samples
+ *     TIMES    SampledTime of some threads, behind all samples
  *     END      RecordSummary; a descriptor: what is to be written into
  *
  * It answers with a PROCESS, itself, at the beginning, and in the end with an END and a number: 0,
@@ -50,6 +51,7 @@ typedef enum RecordMessageKind {
         RECORD_MESSAGE_CELLS,
         RECORD_MESSAGE_END,
         RECORD_MESSAGE_LENGTHS,
+        RECORD_MESSAGE_TIMES,
         _RECORD_MESSAGE_MAX,
 } RecordMessageKind;
 

@@ -35,6 +35,7 @@ static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
 #define GROUP_COLUMNS(C) C(process) C(thread)
 #define STEP_COLUMNS(C) C(begin_boottime_ns) C(end_boottime_ns) C(threads) C(ended)
 #define CELL_COLUMNS(C) C(step) C(group) C(place) C(ns)
+#define TIME_COLUMNS(C) C(thread) C(place) C(ns)
 #define LENGTH_COLUMNS(C) C(process) C(comm) C(place) C(at_least_ns) C(count) C(ns)
 /* The last ones, which are there if it is told who ends waits. */
 #define THREAD_COLUMNS_OF_WAKERS 1u
@@ -59,6 +60,7 @@ static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
 #define STEP_(name) STEP_##name,
 #define CELL_(name) CELL_##name,
 #define LENGTH_(name) LENGTH_##name,
+#define TIME_(name) TIME_##name,
 DEFINE_COLUMNS(module, MODULE_COLUMNS, MODULE_)
 DEFINE_COLUMNS(frame, FRAME_COLUMNS, FRAME_)
 DEFINE_COLUMNS(stack, STACK_COLUMNS, STACK_)
@@ -68,6 +70,7 @@ DEFINE_COLUMNS(group, GROUP_COLUMNS, GROUP_)
 DEFINE_COLUMNS(step, STEP_COLUMNS, STEP_)
 DEFINE_COLUMNS(cell, CELL_COLUMNS, CELL_)
 DEFINE_COLUMNS(length, LENGTH_COLUMNS, LENGTH_)
+DEFINE_COLUMNS(time, TIME_COLUMNS, TIME_)
 
 /* writing */
 
@@ -290,6 +293,24 @@ static void write_samples(Output *output, const StackTable *table, bool has_wake
         end_table(output);
 }
 
+/* A thread in no place at all has nothing to be divided. */
+static void write_times(Output *output, const StackTable *table) {
+        JsonWriter *json = &output->json;
+
+        begin_table(output, "times", time_names, ELEMENTSOF(time_names));
+        for (size_t i = 0; i < table->n_threads; i++)
+                for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++) {
+                        if (!table->threads[i].has_times || table->threads[i].ns[place] == 0)
+                                continue;
+                        json_write_array(json);
+                        json_write_u64(json, i);
+                        json_write_text(json, places[place]);
+                        json_write_u64(json, table->threads[i].ns[place]);
+                        end_row(output);
+                }
+        end_table(output);
+}
+
 static void write_course(Output *output, const Course *course) {
         JsonWriter *json = &output->json;
 
@@ -376,6 +397,11 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
                 write_course(&output, course);
         if (facts->histogram)
                 write_lengths(&output, table);
+        for (size_t i = 0; i < table->n_threads; i++)
+                if (table->threads[i].has_times) {
+                        write_times(&output, table);
+                        break;
+                }
         json_write_end(json);
         r = json_writer_finish(json);
         if (r == 0)
@@ -712,6 +738,22 @@ static int end_length(void *userdata) {
         return stack_table_add_lengths(table, &key, &lengths);
 }
 
+static int end_time(void *userdata) {
+        Reader *reader = userdata;
+        StackTable *table = &reader->result->table;
+        const Row *row = &reader->row;
+        unsigned place = name_find(buffer_span(&row->texts[TIME_place]), places, _RECORD_PLACE_MAX);
+        StackThread *thread;
+
+        if ((row->present | 1u << TIME_place) != (1u << _TIME_MAX) - 1 ||
+            place == _RECORD_PLACE_MAX || row->values[TIME_thread] >= table->n_threads)
+                return fail(reader, "the number of a thread, a place and a time are expected");
+        thread = &table->threads[row->values[TIME_thread]];
+        thread->has_times = true;
+        thread->ns[place] = row->values[TIME_ns];
+        return 0;
+}
+
 static const TableRows tables[] = {
         { _MODULE_MAX, module_name_of, module_find, begin_row, read_cell, end_module, NULL },
         { _FRAME_MAX, frame_name_of, frame_find, begin_row, read_cell, end_frame, NULL },
@@ -722,6 +764,7 @@ static const TableRows tables[] = {
         { _STEP_MAX, step_name_of, step_find, begin_row, read_cell, end_step, NULL },
         { _CELL_MAX, cell_name_of, cell_find, begin_row, read_cell, end_cell, NULL },
         { _LENGTH_MAX, length_name_of, length_find, begin_row, read_cell, end_length, NULL },
+        { _TIME_MAX, time_name_of, time_find, begin_row, read_cell, end_time, NULL },
 };
 
 static const DocumentSection sections[];
@@ -751,6 +794,7 @@ static const DocumentSection sections[] = {
         { "steps", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "course", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "lengths", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "times", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
 };
 
 static int read_numbers(JsonScanner *scanner, uint32_t *numbers, uint32_t *ret_n) {

@@ -168,6 +168,18 @@ int stack_table_add_thread(StackTable *table, const StackThread *thread, uint32_
         return 0;
 }
 
+StackThread *stack_table_find_thread(StackTable *table, uint32_t tid, uint32_t tgid,
+                                     uint64_t start_boottime_ns) {
+        const StackThread wanted = { .start_boottime_ns = start_boottime_ns,
+                                     .tid = tid,
+                                     .tgid = tgid };
+        size_t found = index_find(&table->by_thread,
+                                  (Span){ (const char *) &wanted, offsetof(StackThread, comm) },
+                                  key_of_thread, table);
+
+        return found == INDEX_NONE ? NULL : &table->threads[found];
+}
+
 int stack_table_add_sample(StackTable *table, const StackSampleKey *key, uint64_t ns,
                            uint64_t weight_ns) {
         Span bytes = { (const char *) key, sizeof(*key) };

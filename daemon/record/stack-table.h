@@ -41,6 +41,8 @@ typedef struct StackThread {
         uint32_t tid, tgid;
         char comm[16], process[16]; /* NUL where there is room for it */
         bool only_wakes;            /* it woke others, and the recording does not take it */
+        bool has_times;
+        uint64_t ns[_RECORD_PLACE_MAX]; /* with times: in each place while samples were taken */
 } StackThread;
 
 /* Who ended a wait: the number of a thread from STACK_WAKER_FIRST on, or one of these. */
@@ -118,6 +120,9 @@ _must_check_ int stack_table_add_stack(StackTable *table, const uint32_t *frames
                                        uint32_t *ret);
 _must_check_ int stack_table_add_thread(StackTable *table, const StackThread *thread,
                                         uint32_t *ret);
+/* By its numbers and its start. NULL: it is not there. */
+StackThread *stack_table_find_thread(StackTable *table, uint32_t tid, uint32_t tgid,
+                                     uint64_t start_boottime_ns);
 /* A part of an interval that lasted @ns: weights as in kernel/bpf/record-sample.h. -ENOMEM. */
 _must_check_ int stack_table_add_sample(StackTable *table, const StackSampleKey *key, uint64_t ns,
                                         uint64_t weight_ns);

@@ -76,18 +76,25 @@ static int hear(int socket, RecordMessageKind kind, void *ret, size_t n) {
         return 0;
 }
 
-/* steps */
+/* readings */
 
-/* Of a recording without a course all of this is nothing. */
+/* When the accounts of all threads are read: at both ends of sampling, and between two steps. */
 typedef struct Pacer {
-        Steps *steps; /* owned; NULL: there are none */
+        SampledTimes sampled;
+        TaskTable *end; /* owned; as it was when sampling ended */
+        SampledTerms end_terms;
+        int *socket; /* borrowed; of the job that unwinds, which keeps what is told */
         const TaskObjects *objects;
-        LedgerControl *control;             /* mapped */
+        LedgerControl *control; /* mapped */
+
+        Steps *steps;                       /* owned; NULL: there are none */
         uint64_t every_ns, next_ns, end_ns; /* CLOCK_MONOTONIC */
         uint64_t n_taken;
 } Pacer;
 
 static void pacer_done(Pacer *pacer) {
+        sampled_times_done(&pacer->sampled);
+        pacer->end = task_table_free(pacer->end);
         pacer->steps = steps_free(pacer->steps);
         if (pacer->control)
                 (void) munmap(pacer->control, sizeof(*pacer->control));
@@ -109,7 +116,12 @@ static int tell_cells(void *userdata, const CourseCell *cells, size_t n) {
                                    n * sizeof(*cells), NULL, 0, -1);
 }
 
-/* @socket: of the job that unwinds, which keeps what is told; borrowed as long as the pacer. */
+static int tell_times(void *userdata, const SampledTime *all, size_t n) {
+        return record_message_send(*(int *) userdata, RECORD_MESSAGE_TIMES, all, n * sizeof(*all),
+                                   NULL, 0, -1);
+}
+
+/* @socket is borrowed as long as the pacer. */
 static int pacer_init(Pacer *pacer, const RecordOrder *order, const TaskObjects *objects,
                       int *socket) {
         const StepsSink sink = {
@@ -117,23 +129,38 @@ static int pacer_init(Pacer *pacer, const RecordOrder *order, const TaskObjects 
         };
         void *memory;
 
-        if (order->every_ns == 0)
-                return 0;
-        if (objects->fds[TASK_OBJECT_TASKS] < 0 || objects->fds[TASK_OBJECT_ROWS] < 0)
-                return -EBADMSG;
         memory = mmap(NULL, sizeof(LedgerControl), PROT_READ, MAP_SHARED,
                       objects->fds[TASK_OBJECT_CONTROL], 0);
         if (memory == MAP_FAILED)
                 return -errno;
         pacer->control = memory;
         pacer->objects = objects;
+        pacer->socket = socket;
+        if (order->every_ns == 0)
+                return 0;
+        if (objects->fds[TASK_OBJECT_TASKS] < 0 || objects->fds[TASK_OBJECT_ROWS] < 0)
+                return -EBADMSG;
         pacer->every_ns = order->every_ns;
         return steps_new(&sink, getppid(), (pid_t) order->caller_pid, &pacer->steps);
 }
 
+/* Where that does not work, stacks have a little time that is not theirs: no reason to fail. */
+static TaskTable *read_accounts(const Pacer *pacer, SampledTerms *ret_terms) {
+        int fd = pacer->objects->fds[TASK_OBJECT_TASKS];
+        TaskTable *tasks = NULL;
+
+        *ret_terms = (SampledTerms){ pacer->control->reasons.epoch,
+                                     pacer->control->waits_since_ns != 0 };
+        return fd >= 0 && task_table_read(fd, &tasks) == 0 ? tasks : NULL;
+}
+
 static int pacer_begin(Pacer *pacer, uint64_t now_ns, uint64_t limit_ns) {
-        if (!pacer->steps)
-                return 0;
+        SampledTerms terms;
+        _cleanup_(task_table_freep) TaskTable *tasks = read_accounts(pacer, &terms);
+        int r = tasks ? sampled_times_begin(&pacer->sampled, tasks, &terms) : 0;
+
+        if (r < 0 || !pacer->steps)
+                return r;
         pacer->next_ns = now_ns + pacer->every_ns;
         pacer->end_ns = now_ns + limit_ns;
         return steps_take(pacer->steps, pacer->objects, pacer->control);
@@ -164,12 +191,22 @@ static int pacer_rest_ms(const Pacer *pacer, uint64_t now_ns) {
         return (int) ((rest_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 }
 
+/* Sampling is about to end, and the last step ends with it. */
+static int pacer_stop(Pacer *pacer) {
+        pacer->end = read_accounts(pacer, &pacer->end_terms);
+        return pacer->steps ? steps_take(pacer->steps, pacer->objects, pacer->control) : 0;
+}
+
+/* Tells of what is known when all samples were told. */
 static int pacer_end(Pacer *pacer, RecordSummary *summary) {
         StepsFacts facts;
-        int r;
+        int r = 0;
 
-        if (!pacer->steps)
-                return 0;
+        if (pacer->end)
+                r = sampled_times_end(&pacer->sampled, pacer->end, &pacer->end_terms, tell_times,
+                                      pacer->socket);
+        if (r < 0 || !pacer->steps)
+                return r;
         r = steps_end(pacer->steps);
         steps_get_facts(pacer->steps, &facts);
         summary->every_ns = pacer->every_ns;
@@ -352,9 +389,8 @@ int work_record(Work *work) {
                 r = work_confine(work, work->terms->kept_inside);
         if (r == 0)
                 r = record_until_told(work, sampler, &pacer);
-        /* The last step ends with the samples. */
-        if (r == 0 && pacer.steps)
-                r = steps_take(pacer.steps, pacer.objects, pacer.control);
+        if (r == 0)
+                r = pacer_stop(&pacer);
         if (r == 0)
                 r = sampler_stop(sampler);
         room = room_free(room);

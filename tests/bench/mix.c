@@ -31,21 +31,29 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KNOWN static __attribute__((noinline))
-/* Behind a call, so that it is none that the caller's frame is given up for. */
-#define STAY() __asm__ volatile("" ::: "memory")
+/* Reads the clock itself, so that this is in it, too; and returns by itself, as that comes last. */
+#define KNOWN(name, does)                                           \
+        static __attribute__((noinline)) void name(long long *ns) { \
+                long long begin_ns = now_ns();                      \
+                                                                    \
+                does;                                               \
+                *ns += now_ns() - begin_ns;                         \
+        }
 
 #define NSEC_PER_SEC 1000000000LL
 #define NSEC_PER_MSEC 1000000L
 #define N_FUNCTIONS 3
 #define PAGE 4096
 
-/* A thread, its functions by turns, and who ends their waits meanwhile. */
+/*
+ * A thread, its functions by turns, and who ends their waits meanwhile. It naps where it would find
+ * nobody in its way, for reading the clock is no small part of a function that does nothing.
+ */
 typedef struct Worker {
         const char *name;
         struct {
                 const char *name;
-                void (*run)(void);
+                void (*run)(long long *ns);
                 unsigned n; /* calls a turn */
                 long long ns;
         } functions[N_FUNCTIONS];
@@ -82,7 +90,8 @@ static void compute_for(long long ns, bool squares) {
 }
 
 static void touch(size_t n_pages) {
-        char *memory = mmap(NULL, n_pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *memory = mmap(NULL, n_pages * PAGE, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (memory == MAP_FAILED)
                 err(1, "mmap");
@@ -117,118 +126,28 @@ static void write_out(int fd, size_t size) {
 
 /* The known functions. */
 
-KNOWN void nap_short(void) {
-        pause_for(300 * 1000L);
-        STAY();
-}
-
-KNOWN void nap_middle(void) {
-        pause_for(2 * NSEC_PER_MSEC);
-        STAY();
-}
-
-KNOWN void nap_long(void) {
-        pause_for(15 * NSEC_PER_MSEC);
-        STAY();
-}
-
-KNOWN void poll_short(void) {
-        (void) poll(NULL, 0, 1);
-        STAY();
-}
-
-KNOWN void poll_long(void) {
-        (void) poll(NULL, 0, 12);
-        STAY();
-}
-
-KNOWN void read_soon(void) {
-        take_byte(pipes[0][0]);
-        STAY();
-}
-
-KNOWN void read_late(void) {
-        take_byte(pipes[1][0]);
-        STAY();
-}
-
-KNOWN void receive_soon(void) {
-        take_byte(sockets[0][0]);
-        STAY();
-}
-
-KNOWN void receive_late(void) {
-        take_byte(sockets[1][0]);
-        STAY();
-}
-
-KNOWN void lock_soon(void) {
-        (void) pthread_mutex_lock(&mutexes[0]);
-        (void) pthread_mutex_unlock(&mutexes[0]);
-        STAY();
-}
-
-KNOWN void lock_late(void) {
-        (void) pthread_mutex_lock(&mutexes[1]);
-        (void) pthread_mutex_unlock(&mutexes[1]);
-        STAY();
-}
-
-KNOWN void post_soon(void) {
-        (void) sem_wait(&semaphores[0]);
-        STAY();
-}
-
-KNOWN void post_late(void) {
-        (void) sem_wait(&semaphores[1]);
-        STAY();
-}
-
-KNOWN void file_soon(void) {
-        (void) flock(locked_files[0], LOCK_EX);
-        (void) flock(locked_files[0], LOCK_UN);
-        STAY();
-}
-
-KNOWN void sync_small(void) {
-        write_out(written_file, PAGE);
-        STAY();
-}
-
-KNOWN void sync_large(void) {
-        write_out(written_file, 1 << 18);
-        STAY();
-}
-
-KNOWN void child_soon(void) {
-        wait_for_child(NSEC_PER_MSEC);
-        STAY();
-}
-
-KNOWN void child_late(void) {
-        wait_for_child(5 * NSEC_PER_MSEC);
-        STAY();
-}
-
-KNOWN void touch_few(void) {
-        touch(256);
-        STAY();
-}
-
-KNOWN void touch_many(void) {
-        touch(2048);
-        STAY();
-}
-
-KNOWN void sum_up(void) {
-        compute_for(3 * NSEC_PER_MSEC, false);
-        STAY();
-}
-
-KNOWN void square(void) {
-        compute_for(9 * NSEC_PER_MSEC, true);
-        STAY();
-}
+KNOWN(nap_short, pause_for(300 * 1000L))
+KNOWN(nap_middle, pause_for(2 * NSEC_PER_MSEC))
+KNOWN(nap_long, pause_for(15 * NSEC_PER_MSEC))
+KNOWN(poll_short, (void) poll(NULL, 0, 1))
+KNOWN(poll_long, (void) poll(NULL, 0, 12))
+KNOWN(read_soon, take_byte(pipes[0][0]))
+KNOWN(read_late, take_byte(pipes[1][0]))
+KNOWN(receive_soon, take_byte(sockets[0][0]))
+KNOWN(receive_late, take_byte(sockets[1][0]))
+KNOWN(lock_soon, (void) pthread_mutex_lock(&mutexes[0]); (void) pthread_mutex_unlock(&mutexes[0]))
+KNOWN(lock_late, (void) pthread_mutex_lock(&mutexes[1]); (void) pthread_mutex_unlock(&mutexes[1]))
+KNOWN(post_soon, (void) sem_wait(&semaphores[0]))
+KNOWN(post_late, (void) sem_wait(&semaphores[1]))
+KNOWN(file_soon, (void) flock(locked_files[0], LOCK_EX); (void) flock(locked_files[0], LOCK_UN))
+KNOWN(sync_small, write_out(written_file, PAGE))
+KNOWN(sync_large, write_out(written_file, 1 << 18))
+KNOWN(child_soon, wait_for_child(NSEC_PER_MSEC))
+KNOWN(child_late, wait_for_child(5 * NSEC_PER_MSEC))
+KNOWN(touch_few, touch(256))
+KNOWN(touch_many, touch(2048))
+KNOWN(sum_up, compute_for(3 * NSEC_PER_MSEC, false))
+KNOWN(square, compute_for(9 * NSEC_PER_MSEC, true))
 
 /* Those who end the waits. */
 
@@ -279,9 +198,9 @@ static Worker workers[] = {
         { "polls", { F(poll_short, 6), F(poll_long, 1) }, NULL },
         { "pipes", { F(read_soon, 1), F(read_late, 1) }, feed_pipes },
         { "sockets", { F(receive_soon, 1), F(receive_late, 1) }, feed_sockets },
-        { "locks", { F(lock_soon, 1), F(lock_late, 1) }, hold_locks },
+        { "locks", { F(lock_soon, 1), F(lock_late, 1), F(nap_short, 1) }, hold_locks },
         { "semaphores", { F(post_soon, 1), F(post_late, 1) }, post },
-        { "files", { F(file_soon, 1) }, hold_file },
+        { "files", { F(file_soon, 1), F(nap_short, 1) }, hold_file },
         { "syncs", { F(sync_small, 3), F(sync_large, 1) }, NULL },
         { "children", { F(child_soon, 2), F(child_late, 1) }, NULL },
         { "faults", { F(touch_few, 2), F(touch_many, 1), F(nap_middle, 4) }, NULL },
@@ -296,12 +215,8 @@ static void *work(void *userdata) {
         (void) pthread_barrier_wait(&begin);
         while (!is_over)
                 for (size_t i = 0; i < N_FUNCTIONS && worker->functions[i].run; i++)
-                        for (unsigned n = 0; n < worker->functions[i].n; n++) {
-                                long long begin_ns = now_ns();
-
-                                worker->functions[i].run();
-                                worker->functions[i].ns += now_ns() - begin_ns;
-                        }
+                        for (unsigned n = 0; n < worker->functions[i].n; n++)
+                                worker->functions[i].run(&worker->functions[i].ns);
         (void) pthread_barrier_wait(&begin);
         /* A thread that is there at both ends has exact time. */
         for (;;)

@@ -82,6 +82,11 @@ def main():
     for (thread, function), (ns, found, error) in taken[-1].items():
         print(f"  {thread + ' ' + function:<24}{ns / 1e6:>10.1f}{found / 1e6:>10.1f}{(found - ns) / ns * 100:>+10.2f}"
               f"{error / ns * 100:>10.2f}{sigmas(ns, found, error):>8.1f}")
+    for number, run in enumerate(taken):
+        for (thread, function), one in run.items():
+            if sigmas(*one) > 3:
+                ns, found, error = one
+                print(f"  further in run {number + 1}: {thread} {function} {ns / 1e6:.1f}, found {found / 1e6:.1f} +- {error / 1e6:.1f}")
     within = [[sigmas(*one) <= 3 for one in run.values()] for run in taken]
     print(f"  within three standard errors: all functions in {sum(map(all, within))} of {runs} runs,"
           f" {sum(map(sum, within))} of {sum(map(len, within))} functions")

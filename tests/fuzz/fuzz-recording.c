@@ -144,6 +144,7 @@ static void check_view(FuzzInput *input, RecordingDocument *document) {
                 const StackRow *row = &view.rows[i];
 
                 fuzz_expect(row->stack == STACK_NONE || row->stack == STACK_UNSAMPLED ||
+                                    row->stack == STACK_OUTSIDE ||
                                     row->stack < document->table.n_stacks,
                             "the stack of a row is there");
                 fuzz_expect(row->process < view.labels.n && row->comm < view.labels.n,

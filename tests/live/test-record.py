@@ -298,6 +298,21 @@ def sums():
         for stack in found:
             by_place[stack["place"]] += stack["ns"]
         expect_equal(+by_place, +collections.Counter(first["places"]))
+        # What the threads did before and after there were samples is told apart from these.
+        outside, sampled = collections.Counter(), collections.defaultdict(dict)
+        for time in rows(recorded["times"]):
+            thread = threads[time["thread"]]
+            sampled[thread["tid"], thread["start_boottime_ns"] * HZ // SECOND][time["place"]] = time["ns"]
+        for key in {(thread["tid"], thread["start_boottime_ns"] * HZ // SECOND) for thread in threads if thread["process"] == "places"}:
+            expect(sampled[key], key, "has no times")
+            for place, ns in exact[key].items():
+                outside[place] += ns - min(ns, sampled[key].get(place, 0))
+        told = collections.Counter()
+        for stack in found:
+            if stack["process"] == "places" and stack["frames"] == UNSAMPLED[1]:
+                told[stack["place"]] += stack["ns"]
+        expect_equal(told, +outside)
+        expect(sum(outside.values()) > 0, "snapshots take no time?")
         expect_equal(list(first["places"]), [*list(PLACES)[4:], "storage", "blocked", "run_queue", "running"])
         expect_equal([stack["ns"] for stack in found], sorted((stack["ns"] for stack in found), reverse=True))
         expect_equal(first["snapshot"]["fileKind"], "recording")

@@ -258,14 +258,25 @@ static int label_waker(Division *division, uint32_t waker, StackWaker *ret) {
                                                         &ret->process, &ret->comm, &times);
 }
 
+static int add_unsampled(Division *division, StackRow row, uint32_t stack, uint64_t ns) {
+        row.waker =
+                (StackWaker){ .kind = division->by_waker ? STACK_WAKER_UNKNOWN : STACK_WAKER_NONE };
+        row.stack = stack;
+        row.ns = ns;
+        row.is_exact = true;
+        return add_row(division->view, &row);
+}
+
 /*
  * Divides the time of one thread in one place among @samples, which are all of it. @is_known:
  * @exact_ns is that time. @all_taken: every interval is a sample. What rounding leaves goes to the
- * last one: the sum is exact.
+ * last one: the sum is exact. @times: NULL where no snapshot has the thread.
  */
 static int divide(Division *division, StackRow row, const StackSample *samples, size_t n,
-                  bool is_known, bool all_taken, uint64_t exact_ns, uint64_t *outside_ns) {
+                  bool is_known, bool all_taken, StackTimes *times) {
         StackView *view = division->view;
+        const StackRow empty = row;
+        uint64_t exact_ns = is_known ? times->ns[row.place] : 0, outside_ns = 0;
         uint64_t long_ns = 0, short_ns = 0, rest_ns, left_ns, long_left_ns, seen = 0;
         double variance = 0;
         int r = 0;
@@ -277,6 +288,10 @@ static int divide(Division *division, StackRow row, const StackSample *samples, 
         }
         if (!is_known)
                 exact_ns = long_ns + short_ns;
+        else if (times->sampled_ns)
+                outside_ns = exact_ns - MIN_OF(times->sampled_ns[row.place], exact_ns);
+        exact_ns -= outside_ns;
+        r = add_unsampled(division, empty, STACK_OUTSIDE, outside_ns);
         /* Programs read the clock a moment before the kernel does. */
         long_left_ns = MIN_OF(long_ns, exact_ns);
         rest_ns = left_ns = exact_ns - long_left_ns;
@@ -323,19 +338,13 @@ static int divide(Division *division, StackRow row, const StackSample *samples, 
         }
         if (r < 0 || short_ns > 0)
                 return r;
-        row.waker =
-                (StackWaker){ .kind = division->by_waker ? STACK_WAKER_UNKNOWN : STACK_WAKER_NONE };
-        row.waker_stack = row.held = row.held_stack = 0;
-        row.n_samples = row.max_ns = 0;
-        row.variance_ns2 = 0;
-        row.is_exact = true;
-        row.stack = STACK_OUTSIDE;
-        row.ns = MIN_OF(left_ns, *outside_ns);
-        *outside_ns -= row.ns;
-        r = add_row(view, &row);
-        row.stack = STACK_UNSAMPLED;
-        row.ns = left_ns - row.ns;
-        return r == 0 ? add_row(view, &row) : r;
+        if (times && !times->sampled_ns) {
+                outside_ns = MIN_OF(left_ns, times->outside_ns);
+                times->outside_ns -= outside_ns;
+                left_ns -= outside_ns;
+                r = add_unsampled(division, empty, STACK_OUTSIDE, outside_ns);
+        }
+        return r == 0 ? add_unsampled(division, empty, STACK_UNSAMPLED, left_ns) : r;
 }
 
 static int compare_samples(const void *a, const void *b) {
@@ -485,20 +494,25 @@ static void find_outside(StackView *view, const RecordingFacts *facts) {
         }
 }
 
-/* Which threads the filter of the recording takes. One that only woke others is not told to be. */
-static void find_taken(StackView *view, const RecordingDocument *recording, uint32_t user_hz) {
+/*
+ * What the recording says of threads: how long they were sampled, and whether the filter takes
+ * them. One that only woke others is not told to be.
+ */
+static void match_threads(StackView *view, const RecordingDocument *recording, uint32_t user_hz) {
         const StackTable *table = &recording->table;
         bool is_filtered = recording->facts.scope.filter.is_on;
 
         for (size_t i = 0; i < view->n_times; i++)
                 view->times[i].is_taken = !is_filtered;
-        for (size_t i = 0; i < table->n_threads && is_filtered; i++) {
+        for (size_t i = 0; i < table->n_threads; i++) {
                 const StackThread *thread = &table->threads[i];
                 StackTimes *times = find_thread(
                         view, thread->tid, share(thread->start_boottime_ns, user_hz, NSEC_PER_SEC));
 
-                if (times && !thread->only_wakes)
-                        times->is_taken = true;
+                if (!times)
+                        continue;
+                times->is_taken = times->is_taken || !thread->only_wakes;
+                times->sampled_ns = thread->has_times ? thread->ns : NULL;
         }
 }
 
@@ -543,9 +557,7 @@ static int divide_all(Division *division) {
                         those = merged;
                 }
                 if (r == 0)
-                        r = divide(division, row, those, n_those, is_known, all_taken & bit,
-                                   is_known ? times->ns[row.place] : 0,
-                                   times ? &times->outside_ns : &(uint64_t){ 0 });
+                        r = divide(division, row, those, n_those, is_known, all_taken & bit, times);
                 if (times)
                         times->known &= ~bit;
         }
@@ -565,8 +577,7 @@ static int divide_all(Division *division) {
                                 r = intern(&division->names,
                                            span_of(view->names.bytes + times->comm), &row.comm);
                         if (r == 0)
-                                r = divide(division, row, NULL, 0, true, false, times->ns[place],
-                                           &times->outside_ns);
+                                r = divide(division, row, NULL, 0, true, false, times);
                 }
         return r;
 }
@@ -581,7 +592,7 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
         int r;
 
         find_outside(view, &recording->facts);
-        find_taken(view, recording, user_hz);
+        match_threads(view, recording, user_hz);
         r = divide_all(&division);
         if (r == 0 && (recording->facts.holders || recording->facts.wakers) && !by_waker)
                 r = find_endings(&division);

@@ -44,7 +44,9 @@ typedef struct StackTimes {
         bool is_taken;  /* the filter of the recording takes it */
         uint64_t known; /* a bit for each place */
         uint64_t ns[_RECORD_PLACE_MAX];
-        uint64_t outside_ns;    /* of all places, as far as no row has it yet */
+        const uint64_t
+                *sampled_ns;    /* borrowed: likewise, while samples were taken; NULL: unknown */
+        uint64_t outside_ns;    /* without that: of all places, as far as no row has it yet */
         uint32_t process, comm; /* where in the names; each ends in NUL */
 } StackTimes;
 

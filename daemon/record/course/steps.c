@@ -5,7 +5,6 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/clock.h"
-#include "kernel/bpf/task-value.h"
 #include "metric/record-place.h"
 #include "wire/limits.h"
 
@@ -36,8 +35,9 @@ typedef struct Reading {
         RowAccount *rows; /* owned */
         size_t n_rows, n_rows_allocated;
         Index by_key;
-        uint64_t epoch, at_boottime_ns;
-        bool has_waits, has_queue;
+        SampledTerms terms;
+        uint64_t at_boottime_ns;
+        bool has_queue;
 } Reading;
 
 typedef struct GroupTimes {
@@ -121,45 +121,13 @@ static int find_group(Steps *steps, const char process[static 16], const char co
 
 /* readings */
 
-void steps_begin_reading(Steps *steps, uint64_t epoch, bool has_waits) {
+void steps_begin_reading(Steps *steps, const SampledTerms *terms) {
         Reading *reading = &steps->readings[!steps->last];
 
         reading->n = reading->n_rows = 0;
         index_clear(&reading->by_key);
-        reading->epoch = epoch;
-        reading->has_waits = has_waits;
+        reading->terms = *terms;
         reading->has_queue = true;
-}
-
-/* A wait that goes on counts, unless the thread is not waiting (capture/bpf/task-sample.c). */
-static void read_places(const Task *task, const Reading *reading, uint64_t ns[_RECORD_PLACE_MAX]) {
-        const TaskRecord *record = task->record;
-        const TaskReasons *of = task->reasons;
-        char state = task_state(record);
-
-        memset(ns, 0, _RECORD_PLACE_MAX * sizeof(*ns));
-        ns[RECORD_PLACE_running] = record->run_time_ns;
-        ns[RECORD_PLACE_run_queue] = record->wait_time_ns;
-        if (task->waits && reading->has_waits) {
-                const TaskWaits *waits = task->waits;
-
-                ns[RECORD_PLACE_storage] = waits->storage_ns;
-                ns[RECORD_PLACE_blocked] = waits->other_ns;
-                if (waits->since_ns != 0 && state == 'D')
-                        ns[waits->is_storage ? RECORD_PLACE_storage : RECORD_PLACE_blocked] +=
-                                record->seen_ns - MIN_OF(waits->since_ns, record->seen_ns);
-        }
-        if (!of || reading->epoch == 0 || of->epoch != reading->epoch)
-                return;
-        memcpy(ns, of->sums.ns, WAIT_REASONS_APART_MAX * sizeof(*ns));
-        if (of->since_ns != 0 && state != 'R' && of->reason < WAIT_REASONS_APART_MAX &&
-            of->begin.n_voluntary == record->voluntary_csw)
-                ns[of->reason] += record->seen_ns - MIN_OF(of->since_ns, record->seen_ns);
-}
-
-/* What a thread in its exit has done is in its row, and what it does until it is freed will be. */
-static bool has_exited(const TaskRecord *record) {
-        return (record->has & TASK_IS_DEAD) != 0 || record->exit_state != 0;
 }
 
 static bool is_own(const Steps *steps, const TaskRecord *record) {
@@ -177,7 +145,7 @@ int steps_add_tasks(Steps *steps, const TaskTable *tasks) {
                 Account *account = &reading->accounts[reading->n];
                 size_t at;
 
-                if (has_exited(record) || is_own(steps, record))
+                if (sampled_times_is_over(record) || is_own(steps, record))
                         continue;
                 at = task_table_search(tasks, (pid_t) record->tgid, (pid_t) record->tgid);
                 if (at < task_table_count(tasks) &&
@@ -187,7 +155,7 @@ int steps_add_tasks(Steps *steps, const TaskTable *tasks) {
                                       .tid = record->tid,
                                       .start_boottime_ns = record->start_boottime_ns };
                 reading->has_queue = reading->has_queue && (record->has & TASK_HAS_RUN_DELAY) != 0;
-                read_places(&task, reading, account->ns);
+                sampled_times_read(&task, &reading->terms, account->ns);
                 r = find_group(steps, leader->comm, record->comm, &account->group);
                 reading->n++;
         }
@@ -255,7 +223,7 @@ static int compare_accounts(const Account *a, const Account *b) {
 
 static void compare_threads(Steps *steps, const Reading *before, const Reading *after) {
         /* What a thread has waited for begins anew with the account. */
-        bool forgets = before->epoch != after->epoch;
+        bool forgets = before->terms.epoch != after->terms.epoch;
         size_t i = 0, k = 0;
 
         while (i < before->n || k < after->n) {
@@ -351,9 +319,9 @@ static int tell_kept(Steps *steps) {
 static void note_places(Steps *steps, const Reading *reading) {
         uint64_t *places = &steps->facts.places;
 
-        if (reading->epoch == 0)
+        if (reading->terms.epoch == 0)
                 *places &= ~((UINT64_C(1) << WAIT_REASONS_APART_MAX) - 1);
-        if (!reading->has_waits)
+        if (!reading->terms.has_waits)
                 *places &= ~(UINT64_C(1) << RECORD_PLACE_storage | UINT64_C(1)
                                                                            << RECORD_PLACE_blocked);
         if (!reading->has_queue)
@@ -419,7 +387,8 @@ int steps_take(Steps *steps, const TaskObjects *objects, LedgerControl *control)
         do {
                 begin = ledger_stamp(control);
                 now_ns = clock_now_ns(CLOCK_BOOTTIME);
-                steps_begin_reading(steps, control->reasons.epoch, control->waits_since_ns != 0);
+                steps_begin_reading(steps, &(SampledTerms){ control->reasons.epoch,
+                                                            control->waits_since_ns != 0 });
                 r = read_once(steps, objects, control);
                 end = ledger_stamp(control);
         } while (r == 0 && begin != end && ++n < MAX_TRIES);

@@ -33,6 +33,7 @@
 #include "kernel/bpf/task-object.h"
 #include "kernel/bpf/task-table.h"
 #include "record/course/course.h"
+#include "record/sampled-times.h"
 
 /* Who is told: functions return 0 or -errno. */
 typedef struct StepsSink {
@@ -69,8 +70,7 @@ void steps_get_facts(const Steps *steps, StepsFacts *ret);
 
 /* A reading, in parts; one that is begun anew forgets what was added. */
 
-/* @epoch: of the account of waits by reason; 0: it is off. @has_waits: others are counted. */
-void steps_begin_reading(Steps *steps, uint64_t epoch, bool has_waits);
+void steps_begin_reading(Steps *steps, const SampledTerms *terms);
 _must_check_ int steps_add_tasks(Steps *steps, const TaskTable *tasks);
 /* This is a LedgerVisit; @userdata is the Steps. */
 _must_check_ int steps_add_row(void *userdata, const LedgerKey *key, const LedgerValues *values);

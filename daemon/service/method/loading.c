@@ -353,10 +353,10 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
         static const TaskObject objects[] = { TASK_OBJECT_SAMPLES, TASK_OBJECT_CONTROL,
                                               TASK_OBJECT_GO_ON,   TASK_OBJECT_FORK,
                                               TASK_OBJECT_REST,    TASK_OBJECT_SYMBOLS,
-                                              TASK_OBJECT_WAKING,  TASK_OBJECT_LENGTHS };
+                                              TASK_OBJECT_WAKING,  TASK_OBJECT_LENGTHS,
+                                              TASK_OBJECT_TASKS };
         const Manager *manager = request->manager;
-        /* What the accounts of all threads are read by, at each step. */
-        static const TaskObject of_steps[] = { TASK_OBJECT_TASKS, TASK_OBJECT_ROWS };
+        static const TaskObject of_steps[] = { TASK_OBJECT_ROWS };
         const char *what = NULL;
         char text[MANAGER_REFUSAL_BYTES + 64];
         int r = 0;

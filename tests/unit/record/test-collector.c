@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "record/collector.h"
+#include "record/sampled-times.h"
 #include "small-elf.h"
 
 #define BASE UINT64_C(0x555500000000)
@@ -864,6 +865,29 @@ START_TEST(lengths_are_added_up) {
 }
 END_TEST
 
+/* Of threads that are in the table; others have nothing to divide. */
+START_TEST(times_of_sampled_threads) {
+        RecordSample sample = sample_of(0);
+        SampledTime times[2] = {
+                { .start_boottime_ns = 1, .tid = 9999, .tgid = 9999, .ns = { 1 } },
+                { .start_boottime_ns = sample.start_boottime_ns,
+                  .tid = sample.tid,
+                  .tgid = sample.tgid,
+                  .ns = { [RECORD_PLACE_lock] = 77 } },
+        };
+        const StackTable *table = collector_table(collector);
+
+        ck_assert_int_eq(take_sample(&sample, 0), 0);
+        ck_assert(table->n_threads == 1 && !table->threads[0].has_times);
+        ck_assert_int_eq(take(RECORD_MESSAGE_TIMES, times, sizeof(times), NULL, 0, -EBADF), 0);
+        ck_assert_uint_eq(table->n_threads, 1);
+        ck_assert(table->threads[0].has_times);
+        ck_assert_uint_eq(table->threads[0].ns[RECORD_PLACE_lock], 77);
+        ck_assert_int_eq(take(RECORD_MESSAGE_TIMES, times, sizeof(times) - 1, NULL, 0, -EBADF),
+                         -EBADMSG);
+}
+END_TEST
+
 START_TEST(kinds_that_are_not_for_it) {
         ck_assert_int_eq(take(RECORD_MESSAGE_END, NULL, 0, NULL, 0, program()), -EBADMSG);
         ck_assert_int_eq(take(RECORD_MESSAGE_SEEK, NULL, 0, NULL, 0, program()), -EBADMSG);
@@ -919,6 +943,7 @@ int main(void) {
         tcase_add_test(tcase, processes_of_a_wrong_size);
         tcase_add_test(tcase, samples_of_a_wrong_size);
         tcase_add_test(tcase, lengths_are_added_up);
+        tcase_add_test(tcase, times_of_sampled_threads);
         tcase_add_test(tcase, kinds_that_are_not_for_it);
         tcase_add_test(tcase, many_processes);
         suite_add_tcase(suite, tcase);

@@ -215,6 +215,13 @@ static const struct {
           "a length is 0, or 1000 times a power of two" },
         { WITH_LENGTH("\"a\",\"b\",\"sleep\",2147483648000,1,1"),
           "a length is 0, or 1000 times a power of two" },
+#define WITH_TIME(cells)                                                                       \
+        "{\"recording\":{},\"threads\":{\"columns\":[\"tid\",\"tgid\",\"start_boottime_ns\"]," \
+        "\"rows\":[[1,1,5]]},\"times\":{\"columns\":[\"thread\",\"place\",\"ns\"],\"rows\":["  \
+        "[" cells "]]}}"
+        { WITH_TIME("1,\"lock\",7"), "the number of a thread, a place and a time are expected" },
+        { WITH_TIME("0,\"mood\",7"), "the number of a thread, a place and a time are expected" },
+        { WITH_TIME("0,\"lock\",null"), "the number of a thread, a place and a time are expected" },
 };
 
 START_TEST(malformed_documents) {
@@ -281,6 +288,41 @@ START_TEST(steps_are_written_where_they_were_asked_for) {
         course_done(&course);
         buffer_done(&first);
         buffer_done(&second);
+        buffer_done(&without);
+}
+END_TEST
+
+START_TEST(times_are_written_where_they_are_known) {
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        RecordingFacts facts = { .n_samples = 1 };
+        Buffer text = {}, without = {};
+        RecordingDocument document;
+        StackTable table = {};
+        Modules modules = {};
+        const char *all;
+
+        fill(&table, &modules);
+        add_wakers(&table); /* a second thread, of which they are not */
+        ck_assert_int_eq(recording_document_write(&facts, &table, &(Course){}, &modules, take_text,
+                                                  &without),
+                         0);
+        ck_assert_int_eq(buffer_terminate(&without, &all), 0);
+        ck_assert_ptr_null(strstr(all, "\"times\""));
+        table.threads[0].has_times = true;
+        table.threads[0].ns[RECORD_PLACE_lock] = 5;
+        table.threads[0].ns[RECORD_PLACE_running] = UINT64_MAX;
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &(Course){}, &modules, take_text, &text),
+                0);
+        ck_assert_msg(read_back(buffer_span(&text), &document, complaint) == 0, "%s", complaint);
+        ck_assert(document.table.threads[0].has_times && !document.table.threads[1].has_times);
+        ck_assert_int_eq(memcmp(document.table.threads[0].ns, table.threads[0].ns,
+                                sizeof(table.threads[0].ns)),
+                         0);
+        recording_document_done(&document);
+        stack_table_done(&table);
+        modules_done(&modules);
+        buffer_done(&text);
         buffer_done(&without);
 }
 END_TEST
@@ -457,6 +499,7 @@ int main(void) {
         tcase_add_test(tcase, what_is_written_is_read);
         tcase_add_loop_test(tcase, malformed_documents, 0, ELEMENTSOF(malformed));
         tcase_add_test(tcase, steps_are_written_where_they_were_asked_for);
+        tcase_add_test(tcase, times_are_written_where_they_are_known);
         tcase_add_test(tcase, wakers_are_written_where_they_were_asked_for);
         tcase_add_loop_test(tcase, wakers_have_threads_and_stacks, 0, ELEMENTSOF(waker_rows));
         tcase_add_test(tcase, lengths_are_written_where_they_were_counted);

@@ -130,6 +130,32 @@ START_TEST(outside) {
 }
 END_TEST
 
+/* Where it is known how long a thread was sampled in a place, short samples divide that alone. */
+START_TEST(outside_of_short_samples) {
+        StackThread *sampled = &recording.table.threads[thread];
+
+        recording.facts.start_boottime_ns = 1000;
+        recording.facts.end_boottime_ns = 1000 + 60000000;
+        sampled->has_times = true;
+        sampled->ns[RECORD_PLACE_lock] = 58000000;
+        sampled->ns[RECORD_PLACE_running] = 2000000;
+        by_waker = _i == 1;
+        add(RECORD_PLACE_lock, stacks[0], 50000000, 50000000, 1);
+        add(RECORD_PLACE_lock, stacks[1], 1000000, PERIOD_NS, 1);
+        observe(258000000, 2000100);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[0])->ns, 50000000);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, stacks[1])->ns, 8000000);
+        ck_assert_uint_eq(find(RECORD_PLACE_lock, STACK_OUTSIDE)->ns, 200000000);
+        ck_assert(find(RECORD_PLACE_lock, STACK_OUTSIDE)->is_exact);
+        ck_assert_ptr_null(find(RECORD_PLACE_lock, STACK_UNSAMPLED));
+        ck_assert_uint_eq(view.place_ns[RECORD_PLACE_lock], 258000000);
+        if (by_waker)
+                return;
+        ck_assert_uint_eq(find(RECORD_PLACE_running, STACK_OUTSIDE)->ns, 100);
+        ck_assert_uint_eq(find(RECORD_PLACE_running, STACK_UNSAMPLED)->ns, 2000000);
+}
+END_TEST
+
 /* Of a thread that had ended samples are all there is. */
 START_TEST(ended) {
         ThreadSample begin = sample_of(7, 50, 1000, 2000);
@@ -307,6 +333,9 @@ START_TEST(adds_up) {
                 add_woken(stacks[rand_r(&seed) % 3],
                           (uint32_t) rand_r(&seed) % (STACK_WAKER_FIRST + 1), ns, 1);
         }
+        recording.table.threads[thread].has_times = _i % 2;
+        recording.table.threads[thread].ns[RECORD_PLACE_lock] = (uint64_t) rand_r(&seed)
+                                                                << (_i % 12);
         recording.facts.wakers = _i % 3 > 0;
         by_waker = _i % 3 == 2;
         observe(exact, 0);
@@ -323,6 +352,7 @@ int main(void) {
         tcase_add_test(tcase, unsampled);
         tcase_add_test(tcase, longer_than_exact);
         tcase_add_test(tcase, outside);
+        tcase_add_loop_test(tcase, outside_of_short_samples, 0, 2);
         tcase_add_test(tcase, ended);
         tcase_add_test(tcase, executed);
         tcase_add_test(tcase, other_life);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/buffer.h"
@@ -81,7 +82,7 @@ static void add(const Made *made) {
                                 .reason = WAIT_REASON_lock,
                                 .sums.ns[WAIT_REASON_lock] = made->lock };
 
-        (void) snprintf(record.comm, sizeof(record.comm), "%s", made->comm);
+        (void) snprintf(record.comm, sizeof(record.comm), "%s", made->comm ? made->comm : "");
         if (made->storage_since)
                 record.parts |= TASK_PART_WAITS;
         if (made->lock || made->lock_since)
@@ -96,7 +97,7 @@ static void add(const Made *made) {
 }
 
 static void begin(void) {
-        steps_begin_reading(steps, EPOCH, true);
+        steps_begin_reading(steps, &(SampledTerms){ EPOCH, true });
 }
 
 static void read_tasks(void) {
@@ -258,7 +259,7 @@ START_TEST(a_new_account_of_reasons_begins_anew) {
         const Made made = { 1, 1, .comm = "work", .lock = 800 };
         StepsFacts facts;
 
-        steps_begin_reading(steps, EPOCH - 1, false);
+        steps_begin_reading(steps, &(SampledTerms){ EPOCH - 1, false });
         add(&made);
         read_tasks();
         end();
@@ -354,6 +355,97 @@ START_TEST(steps_add_up) {
 }
 END_TEST
 
+/* sampled times */
+
+static TaskTable *table_of(const Made *made, size_t n) {
+        TaskTable *table;
+
+        for (size_t i = 0; i < n; i++)
+                add(&made[i]);
+        ck_assert_int_eq(task_table_parse(&records, &table), 0);
+        return table;
+}
+
+static SampledTime sampled[8];
+static size_t n_sampled;
+
+static int take_times(void *userdata, const SampledTime *all, size_t n) {
+        memcpy(sampled, all, n * sizeof(*all));
+        n_sampled = n;
+        return *(int *) userdata;
+}
+
+/* One lives on, one ends, one takes over a number, one is new; with another account: nothing. */
+START_TEST(sampled_times_are_the_difference_of_two_readings) {
+        const Made before[] = { { 1, 1, .running = 1000, .lock = 50, .start = 3 },
+                                { 1, 2, .running = 7, .start = 4 },
+                                { 1, 3, .running = 500, .start = 5 } };
+        const Made after[] = { { 1, 1, .running = 1300, .run_queue = 9, .lock = 50, .start = 3,
+                                 .lock_since = 900, .state = 1 },
+                               { 1, 2, .running = 9, .start = 4, .is_dead = true },
+                               { 1, 3, .running = 20, .start = 6 },
+                               { 2, 2, .running = 4, .start = 7 } };
+        TaskTable *first = table_of(before, ELEMENTSOF(before)), *last;
+        SampledTimes times = {};
+        SampledTerms terms = { EPOCH, true };
+        int failure = 0;
+
+        n_sampled = 0;
+        last = table_of(after, ELEMENTSOF(after));
+        ck_assert_int_eq(sampled_times_end(&times, last, &terms, take_times, &failure), 0);
+        ck_assert_uint_eq(n_sampled, 0); /* nothing was read before */
+        ck_assert_int_eq(sampled_times_begin(&times, first, &terms), 0);
+        ck_assert_int_eq(sampled_times_end(&times, last, &terms, take_times, &failure), 0);
+        ck_assert_uint_eq(n_sampled, 3);
+        ck_assert(sampled[0].tid == 1 && sampled[0].start_boottime_ns == 3);
+        ck_assert_uint_eq(sampled[0].ns[RECORD_PLACE_running], 300);
+        ck_assert_uint_eq(sampled[0].ns[RECORD_PLACE_run_queue], 9);
+        ck_assert_uint_eq(sampled[0].ns[RECORD_PLACE_lock], now_ns - 900);
+        ck_assert(sampled[1].tid == 3 && sampled[1].start_boottime_ns == 6);
+        ck_assert_uint_eq(sampled[1].ns[RECORD_PLACE_running], 20);
+        ck_assert(sampled[2].tgid == 2 && sampled[2].ns[RECORD_PLACE_running] == 4);
+        failure = -EPIPE;
+        ck_assert_int_eq(sampled_times_end(&times, last, &terms, take_times, &failure), -EPIPE);
+        n_sampled = 0;
+        terms.epoch++;
+        ck_assert_int_eq(sampled_times_end(&times, last, &terms, take_times, &failure), 0);
+        ck_assert_uint_eq(n_sampled, 0);
+        sampled_times_done(&times);
+        task_table_free(first);
+        task_table_free(last);
+}
+END_TEST
+
+static int count_times(void *userdata, const SampledTime *all, size_t n) {
+        n_sampled += n;
+        return *(int *) userdata;
+}
+
+/* More than are told at a time. */
+START_TEST(sampled_times_of_many_threads) {
+        SampledTimes times = {};
+        const SampledTerms terms = { EPOCH, true };
+        TaskTable *first = table_of(NULL, 0), *last;
+        int failure = 0;
+
+        for (unsigned i = 0; i < 256 + 3; i++)
+                add(&(Made){ 1, i + 1, .running = i });
+        last = table_of(NULL, 0);
+        ck_assert_int_eq(sampled_times_begin(&times, first, &terms), 0);
+        n_sampled = 0;
+        failure = -EIO;
+        ck_assert_int_eq(sampled_times_end(&times, last, &terms, count_times, &failure), -EIO);
+        ck_assert_uint_eq(n_sampled, 256);
+        failure = 0;
+        n_sampled = 0;
+        ck_assert_int_eq(sampled_times_end(&times, last, &terms, count_times, &failure), 0);
+        ck_assert_uint_eq(n_sampled, 256 + 3);
+        sampled_times_done(&times);
+        task_table_free(first);
+        task_table_free(last);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("steps");
         TCase *tcase = tcase_create("steps");
@@ -369,6 +461,8 @@ int main(void) {
         tcase_add_test(tcase, ctprof_is_not_in_it);
         tcase_add_test(tcase, too_many_groups_are_one);
         tcase_add_loop_test(tcase, steps_add_up, 0, 10);
+        tcase_add_test(tcase, sampled_times_are_the_difference_of_two_readings);
+        tcase_add_test(tcase, sampled_times_of_many_threads);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

@@ -82,6 +82,9 @@ static int format_head(SinkText *text, size_t max_lines, char **ret_text, size_t
         r = form->lead ? form->lead(form->lead_userdata, out, NULL) : 0;
         if (r == 0)
                 r = overview_print(&lines, form->kind, text->first, verbose);
+        if (r == 0 && form->stacks)
+                r = stack_print_gaps(&lines, "recorded", "",
+                                     cell_member(form->recorded, "recording"));
         if (r == 0 && form->stacks) {
                 Lines short_lines = lines;
 

@@ -58,6 +58,7 @@ typedef struct GroupForm {
         GroupCommand command;
         void *lead_userdata;
         const StackStore *stacks; /* of a recording, matched; NULL: there are none */
+        json_object *recorded;    /* borrowed, with these: the first reply about it */
         bool waits_for_stacks;    /* nothing is printed before end(), when they are known */
         RowStream *stream;        /* where rows go instead of stdout; may be NULL */
         MetricsPage *metrics;     /* where groups go instead of stdout; may be NULL */

@@ -368,6 +368,32 @@ int stack_append_scope(Buffer *line, json_object *recording) {
         return buffer_failure(line);
 }
 
+int stack_print_gaps(const Lines *lines, const char *label, const char *word,
+                     json_object *recording) {
+        static const struct {
+                const char *end, *text;
+        } ends[] = {
+                { "bytes", "ended early: RecordingBytes= of ctprofd.conf(5) has no room for more" },
+                { "memory", "ended early: the job that adds samples up may have no more memory" },
+        };
+        Span end = cell_string(cell_member(recording, "endedBy"));
+
+        for (size_t i = 0; i < ELEMENTSOF(ends); i++)
+                if (span_is(end, ends[i].end))
+                        lines_format(lines, label, "%s%s%s", word, *word ? " " : "", ends[i].text);
+        return 0;
+}
+
+static int print_all_gaps(const StackText *text, bool is_pair) {
+        const Lines lines = { .out = text->out, .terminal = text->terminal };
+        int r = 0;
+
+        for (unsigned side = 0; r == 0 && side < 1u + is_pair; side++)
+                r = stack_print_gaps(&lines, "", is_pair ? text->words[side] : "",
+                                     cell_member(text->firsts[side], "recording"));
+        return r;
+}
+
 /* "stacks of uid 1000 called nginx*" */
 static int print_heading(const StackText *text, const StackStore *store) {
         bool is_pair = stack_store_is_pair(store);
@@ -467,7 +493,10 @@ int stack_text_print_list(const StackText *text, const StackStore *store) {
         double total = total_ns(text, store);
         int r;
 
-        r = print_heading(text, store);
+        /* The first screen of one recording has said it. */
+        r = stack_store_is_pair(store) ? print_all_gaps(text, true) : 0;
+        if (r == 0)
+                r = print_heading(text, store);
         if (r != 0 || store->n == 0)
                 return r;
         set_columns(text, store, columns + 2, stack_store_is_pair(store));
@@ -618,7 +647,9 @@ int stack_text_print_trees(const StackText *text, StackStore *store) {
 
         if (r != 0)
                 return r;
-        r = print_heading(text, store);
+        r = print_all_gaps(text, stack_store_is_pair(store));
+        if (r == 0)
+                r = print_heading(text, store);
         if (r != 0 || store->n == 0)
                 return r;
         set_columns(text, store, columns, true);

@@ -10,6 +10,7 @@
 #include "report/overview/overview.h"
 #include "session/output.h"
 #include "session/snapshot-call.h"
+#include "stack/stack-text.h"
 #include "verb/verb-capture.h"
 #include "verb/verb.h"
 #include "wire/message-object.h"
@@ -70,6 +71,8 @@ int print_capture(Session *session, json_object *reply, FILE *out, const char *p
                 r = buffer_terminate(&way, &missing.way);
         }
         if (r == 0)
+                r = stack_print_gaps(&lines, "recorded", "", cell_member(reply, "recording"));
+        if (r == 0)
                 r = missing_print(&lines, &missing);
         if (r < 0)
                 return complain_errno(r, "print the result");
@@ -86,6 +89,8 @@ int print_capture_json(Session *session, json_object *reply) {
         json_out_object(&out);
         json_out_member(&out, "snapshot", cell_member(reply, "snapshot"));
         json_out_member(&out, "sources", cell_member(reply, "sources"));
+        if (cell_member(reply, "recording"))
+                json_out_member(&out, "recording", cell_member(reply, "recording"));
         if (cell_length(cell_member(reply, "rotated")) > 0)
                 json_out_member(&out, "rotated", cell_member(reply, "rotated"));
         if (cell_member(reply, "replaced"))

@@ -254,6 +254,8 @@ static int print_recording(Session *session, const Reference *recording, const L
         compact_append_span(&scope, (double) cell_u64(told, "periodNs"));
         if (r == 0)
                 r = lines_print_buffer(lines, "recorded", &scope);
+        if (r == 0)
+                r = stack_print_gaps(lines, "", "", told);
         cell_append_number(&line, cell_member(told, "samples"), QUANTITY_LADDER_NONE);
         buffer_append_format(&line, " samples, and %llu lost; of the stacks of programs ",
                              (unsigned long long) stack_count_lost(told));

@@ -156,9 +156,11 @@ static int show_stacks(Session *session, const Reference recordings[], size_t n,
                         int shown;
 
                         view->form.stacks = r == 0 ? &report.store : NULL;
+                        view->form.recorded = report.firsts[0];
                         shown = group_view_end(view);
                         r = r == 0 ? shown : r;
                         view->form.stacks = NULL;
+                        view->form.recorded = NULL;
                 }
                 if (r == 0)
                         r = stack_report_end(&report, &again);

@@ -395,3 +395,10 @@ bool objects_result_unpack(Span body, ObjectsResult *ret) {
                         return false;
         return true;
 }
+
+bool record_result_unpack(Span body, RecordResult *ret) {
+        if (body.n != sizeof(*ret))
+                return false;
+        memcpy(ret, body.bytes, sizeof(*ret));
+        return ret->ended_by < _RECORD_END_MAX;
+}

@@ -182,6 +182,7 @@ typedef struct RecordOrder {
 
 typedef struct UnwindOrder {
         OrderFd socket;
+        uint64_t max_bytes; /* of its document, as it is in a file: the recording ends before */
 } UnwindOrder;
 
 /* The snapshots of both ends, and the document between them. */
@@ -293,6 +294,12 @@ typedef struct ObjectsResult {
         char reason[ORDER_REASON_BYTES]; /* why not all of it is there; "" */
 } ObjectsResult;
 
+/* What a job of ORDER_RECORD has to say of how it went. */
+typedef struct RecordResult {
+        RecordEnd ended_by;
+        uint64_t n_samples, n_lost;
+} RecordResult;
+
 /*
  * Other results are texts of which the main process makes the reply: each one JSON value, or names
  * that each end in a newline. Those in brackets may be empty.
@@ -312,3 +319,4 @@ _must_check_ int result_pack(Buffer *buffer, const Span *texts, size_t n);
 _must_check_ bool result_unpack(Span body, Span *ret_texts, size_t n);
 /* The same of another result, which is plain data. */
 _must_check_ bool objects_result_unpack(Span body, ObjectsResult *ret);
+_must_check_ bool record_result_unpack(Span body, RecordResult *ret);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "record/recording-document.h"
 #include "record/sampled-times.h"
 
 #define MAX_PROCESSES 65536u
@@ -719,14 +720,29 @@ int collector_take(Collector *collector, RecordMessage *message) {
                 return take_times(collector, message);
         case RECORD_MESSAGE_SEEK:
         case RECORD_MESSAGE_END:
+        case RECORD_MESSAGE_FULL:
         case _RECORD_MESSAGE_MAX:
                 break;
         }
         return -EBADMSG;
 }
 
-int collector_run(Collector *collector, int socket,
+/* What comes after the other side has heard of it has its room, too. */
+static RecordEnd judge_size(const Collector *collector, uint64_t max_bytes, uint64_t max_held) {
+        const StackTable *table = &collector->table;
+        const Course *course = &collector->course;
+
+        if (recording_document_estimate(table, course, &collector->modules) >=
+            max_bytes - max_bytes / 8)
+                return RECORD_END_BYTES;
+        return stack_table_bytes(table) + course->n_cells_allocated * sizeof(CourseCell) >= max_held
+                       ? RECORD_END_MEMORY
+                       : RECORD_END_UNKNOWN;
+}
+
+int collector_run(Collector *collector, int socket, uint64_t max_bytes, uint64_t max_held,
                   uint64_t space[static RECORD_MESSAGE_MAX_BYTES / 8], RecordMessage *ret_end) {
+        RecordFull full = { .end = RECORD_END_UNKNOWN };
         DebugFileName name;
         int r;
 
@@ -744,6 +760,12 @@ int collector_run(Collector *collector, int socket,
                 if (r == 0 && ret_end->kind == RECORD_MESSAGE_KERNEL)
                         r = record_message_send(socket, RECORD_MESSAGE_KERNEL, NULL, 0, NULL, 0,
                                                 -1);
+                if (r == 0 && full.end == RECORD_END_UNKNOWN) {
+                        full.end = judge_size(collector, max_bytes, max_held);
+                        if (full.end != RECORD_END_UNKNOWN)
+                                r = record_message_send(socket, RECORD_MESSAGE_FULL, &full,
+                                                        sizeof(full), NULL, 0, -1);
+                }
                 if (r < 0)
                         return r;
         }

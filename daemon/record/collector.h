@@ -21,9 +21,11 @@ DEFINE_CLEANUP(Collector *, collector_free);
 
 /*
  * Takes messages until one is RECORD_MESSAGE_END, which is returned, and answers those that want an
- * answer. @space: of the message. -errno.
+ * answer. @max_bytes: of the file that it will be, and @max_held of memory; the other side is told
+ * before there is more. @space: of the message. -errno.
  */
-_must_check_ int collector_run(Collector *collector, int socket,
+_must_check_ int collector_run(Collector *collector, int socket, uint64_t max_bytes,
+                               uint64_t max_held,
                                uint64_t space[static RECORD_MESSAGE_MAX_BYTES / 8],
                                RecordMessage *ret_end);
 /* Takes @message with its descriptor. -EBADMSG for one that makes no sense; -ENOMEM. */

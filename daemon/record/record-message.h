@@ -26,7 +26,9 @@
  *     END      RecordSummary; a descriptor: what is to be written into
  *
  * It answers with a PROCESS, itself, at the beginning, and in the end with an END and a number: 0,
- * or 1 where the document found no room.
+ * or 1 where the document found no room. Once, at any moment, it may say
+ *
+ *     FULL     RecordFull: it holds nearly as much as it may, and no more should be taken
  */
 
 #include <stdbool.h>
@@ -52,6 +54,7 @@ typedef enum RecordMessageKind {
         RECORD_MESSAGE_END,
         RECORD_MESSAGE_LENGTHS,
         RECORD_MESSAGE_TIMES,
+        RECORD_MESSAGE_FULL,
         _RECORD_MESSAGE_MAX,
 } RecordMessageKind;
 
@@ -73,6 +76,10 @@ typedef struct RecordProcess {
         char comm[16];  /* of its first thread */
 } RecordProcess;
 
+typedef struct RecordFull {
+        uint64_t end; /* a RecordEnd */
+} RecordFull;
+
 typedef struct RecordSummary {
         uint64_t begin_boottime_ns, end_boottime_ns;
         uint64_t period_ns;    /* at the end; it was shorter before @n_periods changes */
@@ -90,6 +97,7 @@ typedef struct RecordSummary {
         bool has_clock;
         bool has_lengths;      /* waits were counted by their lengths */
         bool waiting, running; /* what was sampled */
+        RecordEnd ended_by;
 } RecordSummary;
 
 typedef struct RecordMessage {

@@ -7,6 +7,8 @@
  * What a recording takes samples of: which threads, and intervals of which length. Programs decide
  * nearly all of it, so that what is left out costs nothing more; names are looked at by who reads
  * the ring, as there is no glob in the kernel.
+ *
+ * RecordEnd is why it took no more.
  */
 
 #include <stdbool.h>
@@ -22,6 +24,18 @@ typedef struct RecordScope {
         char comm[RECORD_COMM_BYTES];     /* a glob for a thread or its process; "": any */
         char cgroup[RECORD_CGROUP_BYTES]; /* its path, while @filter has its id; "": any */
 } RecordScope;
+
+typedef enum RecordEnd {
+        RECORD_END_UNKNOWN, /* an earlier version has not noted it */
+        RECORD_END_TIME,    /* it had lasted for as long as it was to, or may */
+        RECORD_END_CALL,    /* somebody asked for it, or the caller hung up */
+        RECORD_END_BYTES,   /* a file with more would be larger than it may be */
+        RECORD_END_MEMORY,  /* the job that adds samples up may have no more memory */
+        _RECORD_END_MAX,
+} RecordEnd;
+/* As they are called in files and in replies; the first is left out there. */
+#define RECORD_END_NAMES \
+        { "unknown", "time", "call", "bytes", "memory" }
 
 /* All of its conditions are there: says whether there is one for threads. */
 static inline void record_scope_settle(RecordScope *scope) {

@@ -16,6 +16,7 @@
 
 static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
 static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
+static const char *const ends[_RECORD_END_MAX] = RECORD_END_NAMES;
 
 /* tables */
 
@@ -163,6 +164,8 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
                 json_write_member_bool(json, "framePointers", true);
         json_write_member_bool(json, "seesReturn", facts->sees_return);
         json_write_member_bool(json, "hasClock", facts->has_clock);
+        if (facts->ended_by != RECORD_END_UNKNOWN)
+                json_write_member_text(json, "endedBy", ends[facts->ended_by]);
         RECORDING_COUNTS(WRITE_COUNT)
         if (facts->holders)
                 json_write_member_bool(json, "holders", true);
@@ -408,6 +411,18 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
                 flush(&output, 0);
         buffer_done(&output.buffer);
         return r < 0 ? r : output.failure;
+}
+
+/* Rows of the largest tables, as long as they are where numbers have the digits of a busy hour. */
+uint64_t recording_document_estimate(const StackTable *table, const Course *course,
+                                     const Modules *modules) {
+        uint64_t numbers = 30 * table->n_frames + 7 * table->n_numbers + 4 * table->n_stacks +
+                           80 * table->n_threads + 120 * table->n_samples + 50 * course->n_steps +
+                           40 * course->n_cells;
+        uint64_t names =
+                table->names.n + 32 * (table->n_threads + course->n_groups) + 256 * modules->n;
+
+        return numbers / 2 + names;
 }
 
 /* reading */
@@ -891,6 +906,7 @@ static int read_places(JsonScanner *scanner, uint64_t *ret) {
 static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
         RecordingFacts *facts = &((Reader *) userdata)->result->facts;
         uint64_t version;
+        Span word;
         int r;
 
         RECORDING_COUNTS(READ_COUNT)
@@ -917,6 +933,15 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
                 return json_scanner_bool(scanner, &facts->sees_return);
         if (span_is(key, "hasClock"))
                 return json_scanner_bool(scanner, &facts->has_clock);
+        if (span_is(key, "endedBy")) {
+                r = json_scanner_text(scanner, &word);
+                if (r == 0)
+                        facts->ended_by = (RecordEnd) name_find(word, ends, _RECORD_END_MAX);
+                /* A newer version may have another word. */
+                if (facts->ended_by == _RECORD_END_MAX)
+                        facts->ended_by = RECORD_END_UNKNOWN;
+                return r;
+        }
         if (span_is(key, "filter")) {
                 r = json_scanner_object(scanner, read_condition, &facts->scope);
                 record_scope_settle(&facts->scope);

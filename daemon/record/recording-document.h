@@ -75,6 +75,7 @@ typedef struct RecordingFacts {
         bool pointers;         /* callers of user mode are those that frame pointers lead to */
         bool sees_return;      /* threads were seen when they went on: stacks of user mode */
         bool has_clock;
+        RecordEnd ended_by;
         bool holders;   /* it is told who ends waits for locks */
         bool wakers;    /* and who ends all other waits */
         bool histogram; /* waits were counted by their lengths */
@@ -85,6 +86,13 @@ typedef struct RecordingFacts {
 _must_check_ int recording_document_write(const RecordingFacts *facts, const StackTable *table,
                                           const Course *course, const Modules *modules,
                                           SnapshotSink sink, void *userdata);
+
+/*
+ * About how large a file with these is, and rather less than what is told: tables are numbers, which
+ * compress to half of their text, or better.
+ */
+uint64_t recording_document_estimate(const StackTable *table, const Course *course,
+                                     const Modules *modules);
 
 /* Writes the member "recording" of an open object. */
 void recording_facts_write(JsonWriter *writer, const RecordingFacts *facts);

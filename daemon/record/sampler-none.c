@@ -22,6 +22,10 @@ int sampler_pass(Sampler *sampler, uint64_t until_ns) {
         return -EOPNOTSUPP;
 }
 
+RecordEnd sampler_end(const Sampler *sampler) {
+        return RECORD_END_UNKNOWN;
+}
+
 int sampler_stop(Sampler *sampler) {
         return -EOPNOTSUPP;
 }

@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +72,31 @@ struct Sampler {
         RecordLengths lengths[LENGTH_ROWS];
         RecordSummary summary;
         uint64_t rate_since_ns, n_rated, n_lost_rated, n_passed, until_ns;
-        int failure; /* of passing on within the ring */
+        int failure;    /* of passing on within the ring */
+        RecordEnd full; /* why nothing more should be taken; RECORD_END_UNKNOWN: it may be */
 };
+
+/* The next message of the other job that is an answer: that it is full may come before it. */
+static int receive_answer(Sampler *sampler, RecordMessageKind kind, RecordMessage *ret) {
+        const RecordFull *full;
+        int r;
+
+        do {
+                r = record_message_receive(sampler->options.socket, sampler->space, ret);
+                if (r < 0)
+                        return r;
+                ret->fd = fd_close(ret->fd);
+                if (ret->kind == RECORD_MESSAGE_FULL) {
+                        full = ret->body;
+                        if (ret->n != sizeof(*full) || full->end <= RECORD_END_CALL ||
+                            full->end >= _RECORD_END_MAX)
+                                return -EBADMSG;
+                        sampler->full = (RecordEnd) full->end;
+                } else if (ret->kind != kind)
+                        return -EBADMSG;
+        } while (ret->kind != kind);
+        return 0;
+}
 
 /* processes */
 
@@ -95,17 +119,16 @@ static Span key_of_file(const void *owner, size_t element) {
  */
 static int answer_pending(Sampler *sampler, int root) {
         int fds[DEBUG_FILES_MAX], socket = sampler->options.socket, r = 0;
-        RecordMessage answer = { .fd = -EBADF };
+        RecordMessage answer;
         size_t n;
 
         for (size_t i = 0; i < sampler->n_pending && r == 0; i++) {
                 const Pending *pending = &sampler->pending[i];
 
-                r = record_message_receive(socket, sampler->space, &answer);
+                r = receive_answer(sampler, RECORD_MESSAGE_SEEK, &answer);
                 if (r < 0)
                         return r;
-                (void) fd_close(answer.fd);
-                if (answer.kind != RECORD_MESSAGE_SEEK || answer.n != sizeof(DebugFileName))
+                if (answer.n != sizeof(DebugFileName))
                         return -EBADMSG;
                 n = process_file_open_debug(root, &pending->mapping, answer.body, fds);
                 for (size_t k = 0; k < n; k++) {
@@ -360,6 +383,20 @@ static void adapt(Sampler *sampler) {
         sampler->rate_since_ns = now_ns;
 }
 
+/* Without a question the other job has one thing to say, and it says it once. */
+static int listen_to_unwinder(Sampler *sampler) {
+        struct pollfd says = { .fd = sampler->options.socket, .events = POLLIN };
+        RecordMessage message;
+
+        if (sampler->full != RECORD_END_UNKNOWN || poll(&says, 1, 0) <= 0)
+                return 0;
+        return receive_answer(sampler, RECORD_MESSAGE_FULL, &message);
+}
+
+RecordEnd sampler_end(const Sampler *sampler) {
+        return sampler->full;
+}
+
 int sampler_pass(Sampler *sampler, uint64_t until_ns) {
         int r;
 
@@ -371,7 +408,7 @@ int sampler_pass(Sampler *sampler, uint64_t until_ns) {
         if (r < 0 && r != -EAGAIN)
                 return r;
         adapt(sampler);
-        return 0;
+        return listen_to_unwinder(sampler);
 }
 
 /* beginning and end */
@@ -381,16 +418,11 @@ int sampler_pass(Sampler *sampler, uint64_t until_ns) {
  * is taken before it is done.
  */
 static int tell_kernel(Sampler *sampler, int symbols) {
-        RecordMessage answer = { .fd = -EBADF };
-        int socket = sampler->options.socket;
-        int r = record_message_send(socket, RECORD_MESSAGE_KERNEL, NULL, 0, NULL, 0, symbols);
+        RecordMessage answer;
+        int r = record_message_send(sampler->options.socket, RECORD_MESSAGE_KERNEL, NULL, 0, NULL,
+                                    0, symbols);
 
-        if (r == 0)
-                r = record_message_receive(socket, sampler->space, &answer);
-        if (r < 0)
-                return r;
-        (void) fd_close(answer.fd);
-        return answer.kind == RECORD_MESSAGE_KERNEL ? 0 : -EBADMSG;
+        return r < 0 ? r : receive_answer(sampler, RECORD_MESSAGE_KERNEL, &answer);
 }
 
 int sampler_new(const SamplerOptions *options, Sampler **ret) {

@@ -63,6 +63,8 @@ _must_check_ int sampler_start(Sampler *sampler);
  */
 _must_check_ int sampler_pass(Sampler *sampler, uint64_t until_ns);
 #define SAMPLER_REST_NS UINT64_C(20000000)
+/* RECORD_END_UNKNOWN, unless the job that unwinds has said why nothing more should be taken. */
+RecordEnd sampler_end(const Sampler *sampler);
 /* Ends, passes on the rest, and the waits that go on. -EPIPE, -errno. */
 _must_check_ int sampler_stop(Sampler *sampler);
 /* What there is to say of it so far. */

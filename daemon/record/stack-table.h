@@ -112,6 +112,8 @@ typedef struct StackTable {
 } StackTable;
 
 void stack_table_done(StackTable *table);
+/* The memory that it takes. */
+size_t stack_table_bytes(const StackTable *table);
 /* The number of the frame. -ENOMEM. */
 _must_check_ int stack_table_add_frame(StackTable *table, uint32_t module, uint64_t offset,
                                        Span name, uint32_t *ret);

@@ -60,16 +60,19 @@ static int find_cgroup(Work *work, RecordScope *scope) {
 
 /*
  * The unwinding job tells two things: who it is, when it begins, and how it went, when it has
- * written the document.
+ * written the document. That it was full by then is no news.
  */
 static int hear(int socket, RecordMessageKind kind, void *ret, size_t n) {
         uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
         RecordMessage message;
-        int r = record_message_receive(socket, space, &message);
+        int r;
 
-        if (r < 0)
-                return r == -EPIPE ? -ECONNRESET : r;
-        (void) fd_close(message.fd);
+        for (unsigned i = 0; i == 0 || (i == 1 && message.kind == RECORD_MESSAGE_FULL); i++) {
+                r = record_message_receive(socket, space, &message);
+                if (r < 0)
+                        return r == -EPIPE ? -ECONNRESET : r;
+                (void) fd_close(message.fd);
+        }
         if (message.kind != kind || message.n != n)
                 return -EBADMSG;
         memcpy(ret, message.body, n);
@@ -216,7 +219,7 @@ static int pacer_end(Pacer *pacer, RecordSummary *summary) {
         return r;
 }
 
-static int record_until_told(Work *work, Sampler *sampler, Pacer *pacer) {
+static int record_until_told(Work *work, Sampler *sampler, Pacer *pacer, RecordEnd *ret) {
         const RecordOrder *order = &work->order->record;
         struct pollfd wait = { .fd = work->answer.socket, .events = POLLIN };
         int r = sampler_start(sampler);
@@ -225,14 +228,18 @@ static int record_until_told(Work *work, Sampler *sampler, Pacer *pacer) {
 
         if (r == 0)
                 r = pacer_begin(pacer, begun_ns, order->limit_ns);
+        /* It was ended before it began. */
+        *ret = order->limit_ns > 0 ? RECORD_END_TIME : RECORD_END_CALL;
         while (r == 0 && passed_ns < order->limit_ns) {
                 if (poll(&wait, 1, pacer_rest_ms(pacer, begun_ns + passed_ns)) < 0 &&
                     errno != EINTR)
                         return -errno;
                 if (wait.revents != 0) {
                         r = packet_receive(work->answer.reader, work->answer.socket);
-                        if (r == 0 && work->answer.reader->kind == PACKET_STOP)
+                        if (r == 0 && work->answer.reader->kind == PACKET_STOP) {
+                                *ret = RECORD_END_CALL;
                                 break;
+                        }
                         /* The main process has exited, or the caller has hung up. */
                         r = r == PACKET_E_AGAIN ? 0 : r == PACKET_E_CLOSED ? -EPIPE : -EBADMSG;
                 }
@@ -244,6 +251,10 @@ static int record_until_told(Work *work, Sampler *sampler, Pacer *pacer) {
                         r = pacer_pass(pacer, begun_ns + passed_ns);
                 if (r == 0)
                         r = answer_progress(&work->answer, "recording", passed_ns, order->limit_ns);
+                if (r == 0 && sampler_end(sampler) != RECORD_END_UNKNOWN) {
+                        *ret = sampler_end(sampler);
+                        break;
+                }
         }
         return r;
 }
@@ -290,6 +301,18 @@ static size_t read_stack(void *userdata, const RecordSample *sample, void *ret) 
         return answer.n;
 }
 
+static int answer_recorded(Work *work, const RecordSummary *summary) {
+        const RecordControl *control = &summary->control;
+        const RecordResult result = {
+                .ended_by = summary->ended_by,
+                .n_samples = control->n_samples,
+                .n_lost = record_count_lost(control),
+        };
+
+        return answer_packet(&work->answer, PACKET_RESULT,
+                             (Span){ (const char *) &result, sizeof(result) }, NULL, 0);
+}
+
 /* Nobody is told of this where it is the main process that has exited. */
 static int tell_lost_unwinder(Work *work, int error) {
         static const WireErrorDetail lost = {
@@ -320,6 +343,7 @@ int work_record(Work *work) {
         };
         SamplerOptions options;
         RecordProcess unwinder = {};
+        RecordEnd ended_by = RECORD_END_UNKNOWN;
         RecordSummary summary;
         static const WireErrorDetail too_large = {
                 .reason = "What was recorded is larger than RecordingBytes= of ctprofd.conf(5) or "
@@ -388,7 +412,7 @@ int work_record(Work *work) {
         if (r == 0)
                 r = work_confine(work, work->terms->kept_inside);
         if (r == 0)
-                r = record_until_told(work, sampler, &pacer);
+                r = record_until_told(work, sampler, &pacer, &ended_by);
         if (r == 0)
                 r = pacer_stop(&pacer);
         if (r == 0)
@@ -399,6 +423,7 @@ int work_record(Work *work) {
         sampler_summarize(sampler, &summary);
         summary.waiting = order->waiting;
         summary.running = order->running;
+        summary.ended_by = ended_by;
         r = pacer_end(&pacer, &summary);
         if (r == 0)
                 r = record_message_send(socket, RECORD_MESSAGE_END, &summary, sizeof(summary), NULL,
@@ -407,7 +432,7 @@ int work_record(Work *work) {
                 r = hear(socket, RECORD_MESSAGE_END, &failure, sizeof(failure));
         if (r == 0 && failure != 0)
                 return work_refuse(work, WIRE_ERROR_JOB_FAILED, &too_large);
-        return r == 0 ? answer_texts(&work->answer, NULL, 0) : tell_lost_unwinder(work, r);
+        return r == 0 ? answer_recorded(work, &summary) : tell_lost_unwinder(work, r);
 }
 
 /* unwind */
@@ -446,6 +471,7 @@ static RecordingFacts facts_of(const RecordSummary *summary, const Collector *co
                 .n_unknown_lengths = control->n_unknown_lengths,
                 .sees_return = summary->sees_return,
                 .has_clock = summary->has_clock,
+                .ended_by = summary->ended_by,
                 .scope = summary->scope,
                 .every_ns = summary->every_ns,
                 .n_unsettled = summary->n_unsettled_steps,
@@ -486,7 +512,8 @@ int work_unwind(Work *work) {
                 r = record_message_send(socket, RECORD_MESSAGE_PROCESS, &self, sizeof(self), NULL,
                                         0, -1);
         if (r == 0)
-                r = collector_run(collector, socket, space, &message);
+                r = collector_run(collector, socket, work->order->unwind.max_bytes,
+                                  LIMIT_UNWIND_JOB_BYTES / 2, space, &message);
         if (r == 0) {
                 _cleanup_(fd_closep) int output = message.fd;
 

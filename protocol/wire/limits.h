@@ -67,9 +67,8 @@
 #define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u)    /* RLIMIT_DATA of one */
 #define LIMIT_RECORD_JOB_BYTES (192ull * 1024u * 1024u) /* RLIMIT_DATA of a job that records */
 #define LIMIT_UNWIND_JOB_BYTES (768ull * 1024u * 1024u) /* likewise, of one that unwinds */
-#define LIMIT_RECORD_BYTES \
-        (256ull * 1024u * 1024u) /* what was recorded, without its ends; default */
-#define LIMIT_RECORD_SILENCE_NS (60 * NSEC_PER_SEC) /* between two signs of life */
+#define LIMIT_RECORD_BYTES (256ull * 1024u * 1024u)     /* the file of a recording; default */
+#define LIMIT_RECORD_SILENCE_NS (60 * NSEC_PER_SEC)     /* between two signs of life */
 #define LIMIT_CLOCKS 8192u       /* CPUs whose clocks a recording has: no kernel has more */
 #define LIMIT_CLOCKS_AT_ONCE 64u /* as many are opened and handed over together */
 #define LIMIT_RECORD_NS (3600 * NSEC_PER_SEC)     /* of one recording */

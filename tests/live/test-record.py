@@ -547,6 +547,61 @@ def bounded():
             expect_equal(sorted(names(ctl)), ["longer", "whole"])
 
 
+# It has so many threads at a time, again and again: each is another one to a recording.
+THREADS = """
+import sys, threading, time
+while True:
+    threads = [threading.Thread(target=time.sleep, args=(0.05,)) for _ in range(int(sys.argv[1]))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+@test
+def full():
+    """a recording that comes near RecordingBytes= ends early, is kept, and says so wherever it is told of"""
+    need_root()
+    with temporary() as directory:
+        settings = directory / "ctprofd.conf"
+        settings.write_text("[Jobs]\nRecordingBytes=1M\n")
+        with Daemon(directory, options=["--config", str(settings)]) as ctl, \
+                subprocess.Popen([sys.executable, "-c", THREADS, "100"]) as process:
+            try:
+                if ctl("status", "--json").json()["reasons"] is None:
+                    raise Skip("no programs can count here")
+                begun = time.monotonic()
+                result = ctl("record", "--tag", "rec", "--for", "10min", "--period", "1ms")
+                expect(time.monotonic() - begun < 300, "it took", time.monotonic() - begun)
+            finally:
+                process.kill()
+            expect_equal(result.status, 0, result.err)
+            told = "ended early: RecordingBytes= of ctprofd.conf(5) has no room for more"
+            expect(f"\nrecorded  {told}\n" in result.out, result.out)
+            expect(file_of(ctl, "rec").stat().st_size <= 1 << 20, file_of(ctl, "rec").stat())
+            first, found = stacks(ctl, "rec")
+            expect_equal(first["recording"]["endedBy"], "bytes")
+            expect(len(found) > 100 and first["elapsedNs"] > 0, first)
+            expect_equal(ctl("verify", "rec").status, 0)
+            for command in (("show", "rec"), ("show", "rec", "--stacks"), ("info", "rec"), ("compare", "rec", "rec")):
+                text = ctl(*command)
+                expect(told in text.out, command, text.out[:1000], text.err)
+            expect('"endedBy":"bytes"' in ctl("show", "rec", "--format", "html").out, "the page does not know")
+            expect("ended early: it came near RecordingBytes=" in ctl.log.read_text(), ctl.log.read_text()[-2000:])
+            # Others end as they are told to, and no view says more of them.
+            for how, parameters in (("time", {"forNs": SECOND // 5}), ("call", {})):
+                with Recording(ctl, tag=how, filter={"uids": [FOREIGNER]}, **parameters) as recording:
+                    recording.started()
+                    if how == "call":
+                        answer(ask(ctl, "EndRecording", more=False))
+                    ended = answer(recording.rest())["recording"]
+                expect_equal(ended["endedBy"], how)
+                expect(ended["samples"] >= 0 and ended["lost"] >= 0, ended)
+                expect_equal(stacks(ctl, how)[0]["recording"]["endedBy"], how)
+                expect("early" not in ctl("show", how).out, how)
+
+
 @test
 def other_hosts():
     """another host is recorded until Ctrl-C or for a time, and several at the same time"""

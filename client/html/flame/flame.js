@@ -539,6 +539,11 @@ function showHead(items, graph) {
   const facts = info.recording || {};
   const lost = ["lostRing", "lostPending", "lostStorage", "lostBusy", "overflowStacks"].reduce((sum, key) => sum + Number(facts[key] || 0), 0);
   if (lost > 0) parts.push(`${lost} samples were lost, and ${facts.samples} were taken`);
+  const ends = {
+    bytes: "it ended early, as RecordingBytes= of ctprofd.conf(5) has no room for more",
+    memory: "it ended early, as the job that adds samples up may have no more memory",
+  };
+  if (Object.hasOwn(ends, facts.endedBy)) parts.push(ends[facts.endedBy]);
   element("about").textContent = parts.join(", ") + `. ctprofctl ${info.version}`;
 }
 

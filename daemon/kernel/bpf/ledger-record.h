@@ -438,6 +438,12 @@ typedef struct RecordControl {
         __u64 n_unknown_lengths; /* that had begun before waits were counted by reason */
 } RecordControl;
 
+/* Samples that were to be taken, and were lost. */
+static inline __u64 record_count_lost(const RecordControl *control) {
+        return control->n_lost_ring + control->n_lost_pending + control->n_lost_storage +
+               control->n_busy;
+}
+
 /* Memory that programs and captures share. */
 typedef struct LedgerControl {
         /* written when the programs were attached; 0: they are not */

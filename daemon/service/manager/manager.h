@@ -47,7 +47,7 @@ typedef struct ManagerSettings {
         CommandLines commands;                  /* what is read of what processes were started as */
         uint64_t heap_ns;                       /* budget of each of these */
         uint64_t capture_ns, analysis_ns;       /* time limits of jobs */
-        uint64_t recording_ns, recording_bytes; /* of one, without its ends */
+        uint64_t recording_ns, recording_bytes; /* of one, with its ends */
 } ManagerSettings;
 
 /* The job that hears of exits: listening.h. */

@@ -24,6 +24,7 @@ typedef struct Addition {
         int file;           /* owned; ours beside those of the jobs */
         Buffer sources;     /* what the capture job said of them; part of the answer */
         Buffer rotated;     /* names that had to make room before it */
+        Buffer recording;   /* JSON of how samples were taken; empty: none were */
 } Addition;
 
 typedef struct CaptureFields {
@@ -47,6 +48,8 @@ typedef struct CaptureState {
 } CaptureState;
 
 void addition_release(Request *request);
+/* Writes the member "recording" of an answer, where there is one. */
+void addition_write_recording(const Addition *addition, JsonWriter *writer);
 /* The stage that takes a snapshot into addition.file, in the queue of those that add. */
 extern const Stage addition_capturing;
 /* Puts addition.file into the spool, and answers: in the place that the request has. */

@@ -40,9 +40,17 @@ void addition_release(Request *request) {
 
         buffer_done(&addition->sources);
         buffer_done(&addition->rotated);
+        buffer_done(&addition->recording);
         if (addition->spool)
                 spool_discard(addition->spool, addition->file);
         (void) fd_close(addition->file);
+}
+
+void addition_write_recording(const Addition *addition, JsonWriter *writer) {
+        if (addition->recording.n == 0)
+                return;
+        json_write_key(writer, "recording");
+        json_write_raw(writer, buffer_span(&addition->recording));
 }
 
 /* The answer to the caller: an import has a list of one, and a capture says how it went. */
@@ -62,6 +70,7 @@ static int on_published(Request *request, const JobReply *reply) {
                 json_write_raw(&writer, texts[0]);
                 json_write_key(&writer, "sources");
                 json_write_raw(&writer, buffer_span(&addition->sources));
+                addition_write_recording(addition, &writer);
         } else {
                 json_write_key(&writer, "snapshots");
                 json_write_array(&writer);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -56,7 +57,8 @@ typedef struct RecordState {
         int begin, recording, end; /* owned: files of the spool that have no name */
         Job *unwind_job;           /* owned; NULL: there is none */
         uint64_t since_realtime_ns, until_realtime_ns;
-        bool is_ending; /* before there is a job that could be told */
+        uint64_t max_bytes; /* of what is recorded: its ends have the rest of RecordingBytes= */
+        bool is_ending;     /* before there is a job that could be told */
 } RecordState;
 
 static void discard(const Request *request, int *fd) {
@@ -106,6 +108,7 @@ static int answer_anonymous(Request *request, const JobReply *reply) {
         json_write_raw(&writer, head);
         json_write_key(&writer, "sources");
         json_write_raw(&writer, buffer_span(&addition->sources));
+        addition_write_recording(addition, &writer);
         json_write_member_u64(&writer, "fileDescriptor", 0);
         json_write_end(&writer);
         if (r == 0)
@@ -186,9 +189,38 @@ static int join(Request *request) {
 
 /* samples */
 
+/* It becomes part of the answer; what nobody has asked for is a line of the log, too. */
+static int take_result(Request *request, const RecordResult *result) {
+        static const char *const ends[_RECORD_END_MAX] = RECORD_END_NAMES;
+        Addition *addition = &((RecordState *) request->state)->capture.addition;
+        JsonWriter writer;
+
+        json_writer_init(&writer, &addition->recording);
+        json_write_object(&writer);
+        if (result->ended_by != RECORD_END_UNKNOWN)
+                json_write_member_text(&writer, "endedBy", ends[result->ended_by]);
+        json_write_member_u64(&writer, "samples", result->n_samples);
+        json_write_member_u64(&writer, "lost", result->n_lost);
+        json_write_end(&writer);
+        if (result->ended_by == RECORD_END_BYTES)
+                log_info("The recording of uid %u ended early: it came near RecordingBytes=",
+                         (unsigned) request->uid);
+        if (result->ended_by == RECORD_END_MEMORY)
+                log_info("The recording of uid %u ended early: its job may have no more memory",
+                         (unsigned) request->uid);
+        return json_writer_finish(&writer);
+}
+
 static int on_recorded(Request *request, const JobReply *reply) {
         RecordState *state = request->state;
+        RecordResult result;
+        int r;
 
+        if (reply->kind != PACKET_RESULT || !record_result_unpack(reply->body, &result))
+                return -EBADMSG;
+        r = take_result(request, &result);
+        if (r < 0)
+                return r;
         state->unwind_job = job_free(state->unwind_job);
         memory_jobs_end(request);
         /* A caller that has ended it can still cancel it. */
@@ -229,8 +261,10 @@ static int on_note(Request *request, const JobReply *note) {
                 return 0;
         fd = TAKE_FD(note->fds[0]);
         order = order_new(ORDER_UNWIND);
-        if (order)
+        if (order) {
                 order->unwind.socket = 1;
+                order->unwind.max_bytes = state->max_bytes;
+        }
         r = order ? order_pack(order, &body) : -ENOMEM;
         job = (JobOrder){
                 .terms = &job_terms[JOB_UNWIND],
@@ -249,6 +283,28 @@ static int on_note(Request *request, const JobReply *note) {
         return r;
 }
 
+/* The end will be about as large as the begin; without room for both nothing is recorded. */
+static int find_room(Request *request) {
+        RecordState *state = request->state;
+        uint64_t max_bytes = request->manager->settings.recording_bytes, n_bytes;
+        struct stat status;
+        char reason[256];
+
+        if (fstat(state->begin, &status) < 0)
+                return -errno;
+        n_bytes = 2 * (uint64_t) status.st_size;
+        if (n_bytes < max_bytes) {
+                state->max_bytes = max_bytes - n_bytes;
+                return 0;
+        }
+        (void) snprintf(reason, sizeof(reason),
+                        "RecordingBytes=%" PRIu64
+                        "K of ctprofd.conf(5) leaves no room for samples: "
+                        "the snapshots of both ends take %" PRIu64 "K here.",
+                        max_bytes >> 10, n_bytes >> 10);
+        return request_refuse(request, WIRE_ERROR_JOB_FAILED, reason);
+}
+
 static int prepare_record(Request *request) {
         RecordState *state = request->state;
         const RecordFields *fields = &state->fields;
@@ -261,6 +317,9 @@ static int prepare_record(Request *request) {
         if (!order)
                 return -ENOMEM;
         record = &order->record;
+        r = find_room(request);
+        if (r != 0)
+                return r;
         r = spool_temporary(manager->spool, &state->recording);
         if (r != 0)
                 return request_fail_spool(request, "", r);
@@ -592,9 +651,7 @@ void recording_write_status(const Manager *manager, JsonWriter *writer) {
         /* Of its ends there are none. */
         if (loading_look_at_sampling(manager, &control)) {
                 json_write_member_u64(writer, "samples", control.n_samples);
-                json_write_member_u64(writer, "lost",
-                                      control.n_lost_ring + control.n_lost_pending +
-                                              control.n_lost_storage + control.n_busy);
+                json_write_member_u64(writer, "lost", record_count_lost(&control));
                 json_write_member_u64(writer, "periodNs", control.period_ns);
         }
         json_write_end(writer);

@@ -651,7 +651,8 @@ START_TEST(debug_files_are_asked_for) {
                                              NULL, 0, fd),
                          0);
         ck_assert_int_eq(record_message_send(pair[0], RECORD_MESSAGE_END, NULL, 0, NULL, 0, -1), 0);
-        ck_assert_int_eq(collector_run(collector, pair[1], space, &message), 0);
+        ck_assert_int_eq(collector_run(collector, pair[1], UINT64_MAX, UINT64_MAX, space, &message),
+                         0);
         ck_assert_int_eq(message.kind, RECORD_MESSAGE_END);
         (void) close(pair[1]);
         ck_assert_int_eq(record_message_receive(pair[0], space, &message), 0);
@@ -661,6 +662,51 @@ START_TEST(debug_files_are_asked_for) {
         ck_assert_int_eq(record_message_receive(pair[0], space, &message), -EPIPE);
         (void) close(pair[0]);
         (void) close(fd);
+}
+END_TEST
+
+static const struct {
+        uint64_t max_bytes, max_held;
+        RecordEnd end; /* RECORD_END_UNKNOWN: nothing is said */
+} full_rows[] = {
+        { UINT64_MAX, UINT64_MAX, RECORD_END_UNKNOWN },
+        { 2000, UINT64_MAX, RECORD_END_BYTES },
+        { UINT64_MAX, 2000, RECORD_END_MEMORY },
+};
+
+/* It says once that it is full, and goes on to take what comes. */
+START_TEST(it_says_that_it_is_full) {
+        static uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
+        RecordMessage message;
+        const RecordFull *full;
+        int pair[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        for (uint32_t i = 0; i < 30; i++) {
+                RecordSample sample = sample_of(0);
+
+                sample.tid = 1000 + i;
+                sample.n_frames = 1;
+                ck_assert_int_eq(record_message_send(pair[0], RECORD_MESSAGE_SAMPLE, &sample,
+                                                     sizeof(sample), NULL, 0, -1),
+                                 0);
+        }
+        ck_assert_int_eq(record_message_send(pair[0], RECORD_MESSAGE_END, NULL, 0, NULL, 0, -1), 0);
+        ck_assert_int_eq(collector_run(collector, pair[1], full_rows[_i].max_bytes,
+                                       full_rows[_i].max_held, space, &message),
+                         0);
+        ck_assert_int_eq(message.kind, RECORD_MESSAGE_END);
+        ck_assert_uint_eq(collector_table(collector)->n_threads, 30);
+        (void) close(pair[1]);
+        if (full_rows[_i].end != RECORD_END_UNKNOWN) {
+                ck_assert_int_eq(record_message_receive(pair[0], space, &message), 0);
+                ck_assert_int_eq(message.kind, RECORD_MESSAGE_FULL);
+                ck_assert_uint_eq(message.n, sizeof(*full));
+                full = message.body;
+                ck_assert_uint_eq(full->end, full_rows[_i].end);
+        }
+        ck_assert_int_eq(record_message_receive(pair[0], space, &message), -EPIPE);
+        (void) close(pair[0]);
 }
 END_TEST
 
@@ -902,7 +948,7 @@ START_TEST(many_processes) {
 
         take_program();
         for (unsigned round = 0; round < 2; round++)
-                for (unsigned i = 0; i < 100; i++) {
+                for (unsigned i = 0; i < 30; i++) {
                         process.tgid = sample.tgid = 1000 + i;
                         if (round == 0)
                                 ck_assert_int_eq(take(RECORD_MESSAGE_PROCESS, &process,
@@ -912,7 +958,7 @@ START_TEST(many_processes) {
                 }
         ck_assert_uint_eq(collector_table(collector)->n_stacks, 1);
         ck_assert_str_eq(last_frames(), "start work work ");
-        ck_assert_uint_eq(collector_table(collector)->n_threads, 100);
+        ck_assert_uint_eq(collector_table(collector)->n_threads, 30);
 }
 END_TEST
 
@@ -935,6 +981,7 @@ int main(void) {
         tcase_add_test(tcase, files_that_cannot_be_read);
         tcase_add_test(tcase, symbols_of_a_debug_file);
         tcase_add_loop_test(tcase, debug_files_are_asked_for, 0, ELEMENTSOF(sought_rows));
+        tcase_add_loop_test(tcase, it_says_that_it_is_full, 0, ELEMENTSOF(full_rows));
         tcase_add_test(tcase, code_made_at_run_time);
         tcase_add_test(tcase, code_without_end);
         tcase_add_test(tcase, code_of_the_kernel_in_each_process);

@@ -92,6 +92,7 @@ START_TEST(what_is_written_is_read) {
                                  .n_lost_ring = 9,
                                  .waiting = true,
                                  .has_clock = true,
+                                 .ended_by = RECORD_END_BYTES,
                                  .scope = { .filter = { .starter = 77,
                                                         .threads = RECORD_THREADS_KERNEL,
                                                         .pids = { 1, 4294967295 },
@@ -116,6 +117,7 @@ START_TEST(what_is_written_is_read) {
                 0);
         ck_assert_msg(read_back(buffer_span(&first), &document, complaint) == 0, "%s", complaint);
         ck_assert_uint_eq(document.facts.n_lost_ring, 9);
+        ck_assert_int_eq(document.facts.ended_by, RECORD_END_BYTES);
         ck_assert(document.facts.waiting && !document.facts.running && document.facts.has_clock);
         scope = &document.facts.scope;
         ck_assert(scope->filter.is_on && scope->filter.starter != 0);
@@ -469,6 +471,90 @@ START_TEST(lengths_are_written_where_they_were_counted) {
 }
 END_TEST
 
+/* Files have others, of earlier and of later versions. */
+START_TEST(ends_that_are_not_known) {
+        static const char *const texts[] = {
+                "{\"recording\":{\"formatVersion\":1}}",
+                "{\"recording\":{\"formatVersion\":1,\"endedBy\":\"moon\"}}",
+        };
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        RecordingDocument document;
+        JsonWriter writer;
+        Buffer text = {};
+        const char *told;
+
+        ck_assert_msg(read_back(span_of(texts[_i]), &document, complaint) == 0, "%s", complaint);
+        ck_assert_int_eq(document.facts.ended_by, RECORD_END_UNKNOWN);
+        json_writer_init(&writer, &text);
+        json_write_object(&writer);
+        recording_facts_write(&writer, &document.facts);
+        json_write_end(&writer);
+        ck_assert_int_eq(json_writer_finish(&writer), 0);
+        ck_assert_int_eq(buffer_terminate(&text, &told), 0);
+        ck_assert_ptr_null(strstr(told, "endedBy"));
+        buffer_done(&text);
+        recording_document_done(&document);
+}
+END_TEST
+
+/* Numbers as a busy hour has them: a file takes less than half of its text. */
+START_TEST(what_is_estimated_is_enough) {
+        RecordingFacts facts = { .every_ns = 1000000000, .wakers = true };
+        StackTable table = {};
+        Modules modules = {};
+        Course course = {};
+        Buffer text = {};
+        uint32_t frames[40], number;
+        uint64_t random = 1;
+        char name[32];
+
+        for (uint32_t i = 0; i < 5000; i++) {
+                StackThread thread = { .start_boottime_ns = 987654321012345 + i,
+                                       .tid = 4194000 - i,
+                                       .tgid = 4194000 - i,
+                                       .comm = "fifteen letters",
+                                       .process = "fifteen letters" };
+                StackSampleKey key = { .place = RECORD_PLACE_run_queue,
+                                       .waker = STACK_WAKER_FIRST + i,
+                                       .held = RECORD_PLACE_run_queue + 1 };
+
+                for (size_t k = 0; k < ELEMENTSOF(frames); k++) {
+                        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+                        (void) snprintf(name, sizeof(name), "function_%u",
+                                        (unsigned) (random >> 48));
+                        ck_assert_int_eq(stack_table_add_frame(&table, STACK_KERNEL, random >> 40,
+                                                               span_of(name), &frames[k]),
+                                         0);
+                }
+                ck_assert_int_eq(
+                        stack_table_add_stack(&table, frames, ELEMENTSOF(frames), &key.stack), 0);
+                key.waker_stack = key.held_stack = key.stack;
+                ck_assert_int_eq(stack_table_add_thread(&table, &thread, &key.thread), 0);
+                ck_assert_int_eq(stack_table_add_sample(&table, &key, random >> 30, 10000000), 0);
+                ck_assert_int_eq(stack_table_add_sample(&table, &key, 123456, 10000000), 0);
+        }
+        ck_assert_int_eq(course_add_group(&course, &(CourseGroup){ "app", "app" }, &number), 0);
+        for (uint32_t i = 0; i < 3000; i++) {
+                const CourseCell cell = { .step = i, .ns = 1000000000 + i };
+
+                ck_assert_int_eq(
+                        course_add_step(&course, &(CourseStep){ 987654321000000 + i,
+                                                                987654321000001 + i, 1234, 56 }),
+                        0);
+                ck_assert_int_eq(course_add_cell(&course, &cell), 0);
+        }
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &course, &modules, take_text, &text), 0);
+        ck_assert_uint_ge(recording_document_estimate(&table, &course, &modules), text.n / 2);
+        ck_assert_uint_le(recording_document_estimate(&table, &course, &modules), text.n);
+        ck_assert_uint_ge(stack_table_bytes(&table),
+                          table.n_numbers * sizeof(uint32_t) + table.n_frames * sizeof(StackFrame));
+        stack_table_done(&table);
+        course_done(&course);
+        buffer_done(&text);
+}
+END_TEST
+
 START_TEST(cut_documents) {
         char complaint[DOCUMENT_COMPLAINT_BYTES];
         RecordingFacts facts = {};
@@ -503,6 +589,8 @@ int main(void) {
         tcase_add_test(tcase, wakers_are_written_where_they_were_asked_for);
         tcase_add_loop_test(tcase, wakers_have_threads_and_stacks, 0, ELEMENTSOF(waker_rows));
         tcase_add_test(tcase, lengths_are_written_where_they_were_counted);
+        tcase_add_loop_test(tcase, ends_that_are_not_known, 0, 2);
+        tcase_add_test(tcase, what_is_estimated_is_enough);
         tcase_add_test(tcase, cut_documents);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

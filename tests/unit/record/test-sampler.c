@@ -140,7 +140,7 @@ static int unwind(int socket) {
         int r = collector_new(&collector);
 
         if (r == 0)
-                r = collector_run(collector, socket, space, &message);
+                r = collector_run(collector, socket, UINT64_MAX, UINT64_MAX, space, &message);
         if (r == 0) {
                 const StackTable *table = collector_table(collector);
 

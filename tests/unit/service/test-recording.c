@@ -65,6 +65,7 @@ START_TEST(its_jobs_follow_each_other) {
         answer = await(caller, "\"snapshot\"");
         ck_assert_has(answer, "{\"name\":\"r\"}");
         ck_assert_has(answer, "\"sources\":");
+        ck_assert_has(answer, "\"recording\":{\"endedBy\":\"time\",\"samples\":70,\"lost\":7}");
         ck_assert_has_not(answer, "continues");
         ck_assert_ptr_null(bench.manager->recording);
         bench_await(&bench, 0, 0);
@@ -85,6 +86,24 @@ START_TEST(the_job_that_unwinds_gets_the_socket) {
         (void) await(caller, "\"snapshot\"");
         while (bench_n_children(&bench) > 0)
                 spin(1);
+        teardown();
+}
+END_TEST
+
+START_TEST(it_says_why_it_ended) {
+        FrameStream *second;
+
+        start("full");
+        bench_send(caller, RECORD("{\"tag\":\"r\",\"forNs\":1000000}"), NULL, 0);
+        ck_assert_has(await(caller, "\"snapshot\""), "\"recording\":{\"endedBy\":\"bytes\",");
+        teardown();
+        start("");
+        second = bench_connect(&bench);
+        bench_send(caller, RECORD("{\"tag\":\"r\"}"), NULL, 0);
+        (void) await(caller, "\"recording\"");
+        ck_assert_has(bench_call(&bench, second, END), "{}");
+        ck_assert_has(await(caller, "\"snapshot\""), "\"recording\":{\"endedBy\":\"call\",");
+        frame_stream_free(second);
         teardown();
 }
 END_TEST
@@ -322,6 +341,12 @@ START_TEST(settings_bound_it) {
         bench_send(caller, RECORD("{}"), NULL, 0);
         ck_assert_has(await(caller, "\"recording\""), "\"5000000 10000000 ");
         (void) await(caller, "\"snapshot\"");
+        /* Its ends have a part of that, and samples what is left. */
+        settings.recording_bytes = 0;
+        service_configure(bench.manager, &settings);
+        bench_send(caller, RECORD("{}"), NULL, 0);
+        ck_assert_has(await(caller, "\"error\""), "leaves no room for samples");
+        ck_assert_ptr_null(bench.manager->recording);
         teardown();
 }
 END_TEST
@@ -367,6 +392,7 @@ int main(void) {
 
         tcase_add_test(tcase, its_jobs_follow_each_other);
         tcase_add_test(tcase, the_job_that_unwinds_gets_the_socket);
+        tcase_add_test(tcase, it_says_why_it_ended);
         tcase_add_test(tcase, it_can_be_ended_from_anywhere);
         tcase_add_test(tcase, it_can_be_ended_before_it_begins);
         tcase_add_test(tcase, one_records_at_a_time);

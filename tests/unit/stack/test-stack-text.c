@@ -120,6 +120,34 @@ START_TEST(the_heaviest_are_a_line_each) {
 }
 END_TEST
 
+static const struct {
+        const char *facts, *label, *word, *text;
+} gap_rows[] = {
+        { "{\"endedBy\":\"time\"}", "recorded", "", "" },
+        { "{\"endedBy\":\"moon\"}", "recorded", "", "" },
+        { "{}", "", "", "" },
+        { "{\"endedBy\":\"bytes\"}", "recorded", "",
+          "recorded    ended early: RecordingBytes= of ctprofd.conf(5) has no room for more\n" },
+        { "{\"endedBy\":\"memory\"}", "recorded", "A",
+          "recorded    A ended early: the job that adds samples up may have no more memory\n" },
+};
+
+START_TEST(what_was_not_observed_is_told) {
+        const Terminal terminal = {};
+        Lines lines = { .terminal = &terminal, .label_columns = 10 };
+        json_object *facts = parsed(gap_rows[_i].facts);
+        Written written;
+
+        written_begin(&written);
+        lines.out = written.file;
+        ck_assert_int_eq(stack_print_gaps(&lines, gap_rows[_i].label, gap_rows[_i].word, facts), 0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, gap_rows[_i].text);
+        free(written.text);
+        (void) json_object_put(facts);
+}
+END_TEST
+
 static const char trees[] = "stacks\n"
                             " TIME ERROR SHARE STACK\n"
                             "7.50s \u00b130ms  94 % app\n"
@@ -531,6 +559,7 @@ int main(void) {
         tcase_add_loop_test(print, three_functions_tell_what_a_stack_is_about, 0,
                             ELEMENTSOF(leaf_rows));
         tcase_add_loop_test(print, the_heaviest_are_a_line_each, 0, ELEMENTSOF(list_rows));
+        tcase_add_loop_test(print, what_was_not_observed_is_told, 0, ELEMENTSOF(gap_rows));
         tcase_add_loop_test(print, many_threads_have_one_waker, 0, ELEMENTSOF(woken_rows));
         tcase_add_test(print, a_tree_divides_where_stacks_do);
         tcase_add_test(print, exact_times_have_no_error);

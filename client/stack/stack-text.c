@@ -376,12 +376,21 @@ int stack_print_gaps(const Lines *lines, const char *label, const char *word,
                 { "bytes", "ended early: RecordingBytes= of ctprofd.conf(5) has no room for more" },
                 { "memory", "ended early: the job that adds samples up may have no more memory" },
         };
-        Span end = cell_string(cell_member(recording, "endedBy"));
+        Span end = cell_string(cell_member(recording, "endedBy")),
+             cpus = cell_string(cell_member(recording, "cpusWithoutClock"));
+        _cleanup_(buffer_done) Buffer line = {};
 
         for (size_t i = 0; i < ELEMENTSOF(ends); i++)
                 if (span_is(end, ends[i].end))
                         lines_format(lines, label, "%s%s%s", word, *word ? " " : "", ends[i].text);
-        return 0;
+        if (cpus.n == 0)
+                return 0;
+        buffer_append_format(&line, "%s%swithout samples of ", word, *word ? " " : "");
+        compact_append_span(&line, (double) cell_u64(recording, "withoutClockNs"));
+        buffer_append_text(&line, " on CPU ");
+        printable_append_name(&line, cpus);
+        buffer_append_text(&line, ", switched on after ctprofd began (restart it)");
+        return lines_print_buffer(lines, label, &line);
 }
 
 static int print_all_gaps(const StackText *text, bool is_pair) {

@@ -400,5 +400,5 @@ bool record_result_unpack(Span body, RecordResult *ret) {
         if (body.n != sizeof(*ret))
                 return false;
         memcpy(ret, body.bytes, sizeof(*ret));
-        return ret->ended_by < _RECORD_END_MAX;
+        return ret->ended_by < _RECORD_END_MAX && unclocked_time_is_valid(&ret->unclocked);
 }

@@ -298,6 +298,7 @@ typedef struct ObjectsResult {
 typedef struct RecordResult {
         RecordEnd ended_by;
         uint64_t n_samples, n_lost;
+        UnclockedTime unclocked;
 } RecordResult;
 
 /*

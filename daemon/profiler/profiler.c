@@ -39,7 +39,7 @@
  * that programs and captures share (TaskRecord, LedgerControl): what another version has stored is
  * closed.
  */
-#define PROFILER_LAYOUT "heap-1-tasks-10"
+#define PROFILER_LAYOUT "heap-1-tasks-11"
 _Static_assert(sizeof(TaskRecord) + sizeof(TaskMemory) + sizeof(TaskDelays) +
                                sizeof(TaskSchedstats) + sizeof(TaskWaits) + sizeof(TaskReasons) +
                                sizeof(LedgerRecord) + sizeof(LedgerControl) + sizeof(MovedEnd) ==

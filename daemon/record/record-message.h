@@ -37,6 +37,7 @@
 #include "base/macro.h"
 #include "kernel/bpf/ledger-record.h"
 #include "kernel/bpf/record-sample.h"
+#include "record/clock-watch.h"
 #include "record/record-scope.h"
 #include "record/unwinder.h"
 
@@ -98,6 +99,7 @@ typedef struct RecordSummary {
         bool has_lengths;      /* waits were counted by their lengths */
         bool waiting, running; /* what was sampled */
         RecordEnd ended_by;
+        UnclockedTime unclocked;
 } RecordSummary;
 
 typedef struct RecordMessage {

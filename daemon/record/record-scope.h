@@ -8,11 +8,13 @@
  * nearly all of it, so that what is left out costs nothing more; names are looked at by who reads
  * the ring, as there is no glob in the kernel.
  *
- * RecordEnd is why it took no more.
+ * RecordEnd is why it took no more, and UnclockedTime what ran on CPUs without a clock.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+#include "json/json-writer.h"
 #include "kernel/bpf/ledger-record.h"
 
 #define RECORD_COMM_BYTES 256u
@@ -36,6 +38,26 @@ typedef enum RecordEnd {
 /* As they are called in files and in replies; the first is left out there. */
 #define RECORD_END_NAMES \
         { "unknown", "time", "call", "bytes", "memory" }
+
+#define UNCLOCKED_CPUS_BYTES 256u
+
+typedef struct UnclockedTime {
+        uint64_t ns;
+        char cpus[UNCLOCKED_CPUS_BYTES]; /* "1,8-15", and ",..." behind it if there are more; "" */
+} UnclockedTime;
+
+static inline bool unclocked_time_is_valid(const UnclockedTime *time) {
+        return memchr(time->cpus, '\0', sizeof(time->cpus)) &&
+               time->cpus[strspn(time->cpus, "0123456789-,.")] == '\0';
+}
+
+/* Two members of an open object, where there is something to say. */
+static inline void unclocked_time_write(JsonWriter *json, const UnclockedTime *time) {
+        if (time->cpus[0] == '\0')
+                return;
+        json_write_member_text(json, "cpusWithoutClock", time->cpus);
+        json_write_member_u64(json, "withoutClockNs", time->ns);
+}
 
 /* All of its conditions are there: says whether there is one for threads. */
 static inline void record_scope_settle(RecordScope *scope) {

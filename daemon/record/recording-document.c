@@ -166,6 +166,7 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
         json_write_member_bool(json, "hasClock", facts->has_clock);
         if (facts->ended_by != RECORD_END_UNKNOWN)
                 json_write_member_text(json, "endedBy", ends[facts->ended_by]);
+        unclocked_time_write(json, &facts->unclocked);
         RECORDING_COUNTS(WRITE_COUNT)
         if (facts->holders)
                 json_write_member_bool(json, "holders", true);
@@ -933,6 +934,22 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
                 return json_scanner_bool(scanner, &facts->sees_return);
         if (span_is(key, "hasClock"))
                 return json_scanner_bool(scanner, &facts->has_clock);
+        if (span_is(key, "cpusWithoutClock")) {
+                r = json_scanner_text(scanner, &word);
+                if (r != 0)
+                        return r;
+                facts->unclocked.cpus[0] = '\0';
+                if (word.n < sizeof(facts->unclocked.cpus)) {
+                        memcpy(facts->unclocked.cpus, word.bytes, word.n);
+                        facts->unclocked.cpus[word.n] = '\0';
+                }
+                return word.n < sizeof(facts->unclocked.cpus) &&
+                                       unclocked_time_is_valid(&facts->unclocked)
+                               ? 0
+                               : json_scanner_fail(scanner, "a list of CPUs is expected");
+        }
+        if (span_is(key, "withoutClockNs"))
+                return json_scanner_u64(scanner, &facts->unclocked.ns);
         if (span_is(key, "endedBy")) {
                 r = json_scanner_text(scanner, &word);
                 if (r == 0)

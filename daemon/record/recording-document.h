@@ -76,9 +76,10 @@ typedef struct RecordingFacts {
         bool sees_return;      /* threads were seen when they went on: stacks of user mode */
         bool has_clock;
         RecordEnd ended_by;
-        bool holders;   /* it is told who ends waits for locks */
-        bool wakers;    /* and who ends all other waits */
-        bool histogram; /* waits were counted by their lengths */
+        UnclockedTime unclocked; /* of CPUs */
+        bool holders;            /* it is told who ends waits for locks */
+        bool wakers;             /* and who ends all other waits */
+        bool histogram;          /* waits were counted by their lengths */
         RecordScope scope;
 } RecordingFacts;
 

@@ -72,6 +72,10 @@ struct Sampler {
         RecordLengths lengths[LENGTH_ROWS];
         RecordSummary summary;
         uint64_t rate_since_ns, n_rated, n_lost_rated, n_passed, until_ns;
+        ClockWatch *watch;     /* owned; NULL: there is nothing to watch */
+        const uint64_t *ticks; /* mapped */
+        size_t n_ticks_bytes;
+        int stat;       /* owned: the times of CPUs */
         int failure;    /* of passing on within the ring */
         RecordEnd full; /* why nothing more should be taken; RECORD_END_UNKNOWN: it may be */
 };
@@ -88,14 +92,46 @@ static int receive_answer(Sampler *sampler, RecordMessageKind kind, RecordMessag
                 ret->fd = fd_close(ret->fd);
                 if (ret->kind == RECORD_MESSAGE_FULL) {
                         full = ret->body;
-                        if (ret->n != sizeof(*full) || full->end <= RECORD_END_CALL ||
-                            full->end >= _RECORD_END_MAX)
+                        if (sampler->full != RECORD_END_UNKNOWN || ret->n != sizeof(*full) ||
+                            full->end <= RECORD_END_CALL || full->end >= _RECORD_END_MAX)
                                 return -EBADMSG;
                         sampler->full = (RecordEnd) full->end;
                 } else if (ret->kind != kind)
                         return -EBADMSG;
         } while (ret->kind != kind);
         return 0;
+}
+
+/* clocks */
+
+static int watch_clocks(Sampler *sampler) {
+        int n_cpus = libbpf_num_possible_cpus();
+        void *memory;
+
+        if (n_cpus < 0)
+                return n_cpus;
+        sampler->stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+        if (sampler->stat < 0)
+                return -errno; /* a service may be kept from it: then clocks are not watched */
+        sampler->n_ticks_bytes = (size_t) n_cpus * sizeof(uint64_t);
+        memory = mmap(NULL, sampler->n_ticks_bytes, PROT_READ, MAP_SHARED, sampler->options.ticks,
+                      0);
+        if (memory == MAP_FAILED)
+                return -errno;
+        sampler->ticks = memory;
+        return clock_watch_new(sampler->ticks, (size_t) n_cpus, sampler->options.period_ns,
+                               &sampler->watch);
+}
+
+static int look_at_clocks(Sampler *sampler) {
+        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+        size_t n;
+        int r = file_read_at(sampler->stat, sampler->text, MAPS_BYTES, 0, &n);
+
+        if (r == 0)
+                clock_watch_look(sampler->watch, (Span){ sampler->text, n },
+                                 (uint64_t) sysconf(_SC_CLK_TCK), now_ns);
+        return r;
 }
 
 /* processes */
@@ -408,7 +444,10 @@ int sampler_pass(Sampler *sampler, uint64_t until_ns) {
         if (r < 0 && r != -EAGAIN)
                 return r;
         adapt(sampler);
-        return listen_to_unwinder(sampler);
+        r = 0;
+        if (sampler->watch && clock_watch_is_due(sampler->watch, clock_now_ns(CLOCK_MONOTONIC)))
+                r = look_at_clocks(sampler);
+        return r == 0 ? listen_to_unwinder(sampler) : r;
 }
 
 /* beginning and end */
@@ -434,7 +473,7 @@ int sampler_new(const SamplerOptions *options, Sampler **ret) {
         if (!sampler)
                 return -ENOMEM;
         sampler->options = *options;
-        sampler->hook = sampler->fork_hook = sampler->waking_hook = -EBADF;
+        sampler->hook = sampler->fork_hook = sampler->waking_hook = sampler->stat = -EBADF;
         sampler->text = malloc(MAPS_BYTES);
         if (!sampler->text)
                 return -ENOMEM;
@@ -447,6 +486,11 @@ int sampler_new(const SamplerOptions *options, Sampler **ret) {
         if (!sampler->ring)
                 return -errno;
         sampler->summary.has_clock = options->running && options->n_clocks > 0;
+        if (sampler->summary.has_clock && options->ticks >= 0) {
+                r = watch_clocks(sampler);
+                if (r == -ENOMEM)
+                        return r;
+        }
         /* The program does nothing before the recording starts. */
         if (options->waiting && options->go_on >= 0) {
                 sampler->hook = bpf_raw_tracepoint_open(NULL, options->go_on);
@@ -484,6 +528,10 @@ Sampler *sampler_free(Sampler *sampler) {
         sampler->fork_hook = fd_close(sampler->fork_hook);
         sampler->waking_hook = fd_close(sampler->waking_hook);
         ring_buffer__free(sampler->ring);
+        sampler->watch = clock_watch_free(sampler->watch);
+        sampler->stat = fd_close(sampler->stat);
+        if (sampler->ticks)
+                (void) munmap((void *) (uintptr_t) sampler->ticks, sampler->n_ticks_bytes);
         if (sampler->control)
                 (void) munmap(sampler->control, sizeof(LedgerControl));
         index_done(&sampler->by_tgid);
@@ -564,7 +612,7 @@ int sampler_start(Sampler *sampler) {
         if (sampler->options.waiting && sampler->control->reasons.until_ns < until_ns)
                 sampler->control->reasons.until_ns = until_ns;
         __atomic_store_n(&control->id, now_ns, __ATOMIC_SEQ_CST);
-        return r;
+        return sampler->watch ? look_at_clocks(sampler) : 0;
 }
 
 /*
@@ -611,7 +659,9 @@ int sampler_stop(Sampler *sampler) {
 
         sampler->summary.end_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
         __atomic_store_n(&sampler->control->record.has_lengths, 0, __ATOMIC_RELAXED);
-        r = pass_rest(sampler);
+        r = sampler->watch ? look_at_clocks(sampler) : 0;
+        if (r == 0)
+                r = pass_rest(sampler);
         __atomic_store_n(&sampler->control->record.id, 0, __ATOMIC_SEQ_CST);
         sampler->hook = fd_close(sampler->hook);
         sampler->fork_hook = fd_close(sampler->fork_hook);
@@ -626,4 +676,6 @@ void sampler_summarize(const Sampler *sampler, RecordSummary *ret) {
         ret->control = sampler->control->record;
         ret->scope = *sampler->options.scope;
         ret->period_ns = ret->control.period_ns;
+        if (sampler->watch)
+                clock_watch_tell(sampler->watch, &ret->unclocked);
 }

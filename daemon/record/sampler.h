@@ -27,6 +27,7 @@ typedef struct SamplerOptions {
         size_t n_clocks;         /* of CPUs that run, see kernel/bpf/clock-event.h */
         int rest, symbols;       /* links of iterators: TASK_OBJECT_REST, TASK_OBJECT_SYMBOLS */
         int lengths;             /* map: TASK_OBJECT_LENGTHS; negative: lengths are not counted */
+        int ticks;               /* map: TASK_OBJECT_TICKS; negative: clocks are not watched */
         bool waiting, running;
         bool frames; /* of the kernel */
         RecordWakers wakers;

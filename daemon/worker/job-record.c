@@ -307,6 +307,7 @@ static int answer_recorded(Work *work, const RecordSummary *summary) {
                 .ended_by = summary->ended_by,
                 .n_samples = control->n_samples,
                 .n_lost = record_count_lost(control),
+                .unclocked = summary->unclocked,
         };
 
         return answer_packet(&work->answer, PACKET_RESULT,
@@ -384,6 +385,7 @@ int work_record(Work *work) {
                 .rest = tasks.fds[TASK_OBJECT_REST],
                 .symbols = tasks.fds[TASK_OBJECT_SYMBOLS],
                 .lengths = tasks.fds[TASK_OBJECT_LENGTHS],
+                .ticks = tasks.fds[TASK_OBJECT_TICKS],
                 .waiting = order->waiting,
                 .running = order->running,
                 .frames = order->frames,
@@ -471,6 +473,7 @@ static RecordingFacts facts_of(const RecordSummary *summary, const Collector *co
                 .n_unknown_lengths = control->n_unknown_lengths,
                 .sees_return = summary->sees_return,
                 .has_clock = summary->has_clock,
+                .unclocked = summary->unclocked,
                 .ended_by = summary->ended_by,
                 .scope = summary->scope,
                 .every_ns = summary->every_ns,

@@ -602,6 +602,59 @@ def full():
                 expect("early" not in ctl("show", how).out, how)
 
 
+@contextlib.contextmanager
+def switched_off_and_on():
+    """The number of a CPU that is switched off for an instant, in which nothing else is done."""
+    path = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
+    if not os.access(path, os.W_OK) or path.read_text(encoding="ascii").strip() != "1":
+        raise Skip("no CPU can be switched off here")
+    try:
+        path.write_text("0", encoding="ascii")
+    except OSError as error:
+        raise Skip(f"CPU 1 cannot be switched off: {error.strerror}") from error
+    finally:
+        path.write_text("1", encoding="ascii")
+    yield 1
+
+
+@test
+def cpu_that_came():
+    """what runs on a CPU that was switched on after the daemon began has no samples, which is said with its time"""
+    with daemon() as ctl:
+        record(ctl, 2, tag="before")
+        expect("cpusWithoutClock" not in stacks(ctl, "before")[0]["recording"], stacks(ctl, "before")[0]["recording"])
+        with Recording(ctl, tag="rec") as recording:
+            recording.started()
+            with switched_off_and_on() as cpu, subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
+                try:
+                    os.sched_setaffinity(process.pid, {cpu})
+                    time.sleep(4)
+                    answer(ask(ctl, "EndRecording", more=False))
+                    ended = answer(recording.rest())["recording"]
+                    numbers = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+                finally:
+                    process.kill()
+        first, found = stacks(ctl, "rec")
+        facts = first["recording"]
+        expect_equal((facts["cpusWithoutClock"], ended["cpusWithoutClock"]), ("1", "1"))
+        expect_equal(facts["withoutClockNs"], ended["withoutClockNs"])
+        # The look before it came, and the last one, may be up to a second away.
+        used_ns = sum(map(int, numbers[11:13])) * SECOND // HZ
+        expect(used_ns - 2.5 * SECOND <= facts["withoutClockNs"] <= 6 * SECOND, facts["withoutClockNs"], used_ns)
+        mine = [stack for stack in found if (stack["process"], stack["place"]) == ("sh", "running") and stack["samples"] > 2]
+        expect_equal(mine, [], "it has samples")
+        told = r"without samples of [0-9.]+m?s on CPU 1, switched on after ctprofd began \(restart it\)"
+        for command in (("show", "rec"), ("show", "rec", "--stacks"), ("info", "rec")):
+            text = ctl(*command).out
+            expect(re.search(told, text), command, text[:1000])
+        expect("on CPU 1, which was switched on after ctprofd began" in ctl.log.read_text(), ctl.log.read_text()[-1000:])
+        result = ctl("record", "--for", "2s")
+        expect(re.search(rf"(?m)^recorded +{told}$", result.out), result.out, result.err)
+    with daemon() as ctl:
+        record(ctl, 2, tag="anew")
+        expect("cpusWithoutClock" not in stacks(ctl, "anew")[0]["recording"], "a new daemon has no clock of it")
+
+
 @test
 def other_hosts():
     """another host is recorded until Ctrl-C or for a time, and several at the same time"""

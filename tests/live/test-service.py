@@ -322,7 +322,7 @@ def told_to_systemd():
             expect_equal(daemon.process.wait(20), 0, "exit status")
 
 
-CACHE = "object.heap-cache@heap-1-tasks-10"
+CACHE = "object.heap-cache@heap-1-tasks-11"
 
 
 def without_programs(stored):

@@ -544,6 +544,9 @@ function showHead(items, graph) {
     memory: "it ended early, as the job that adds samples up may have no more memory",
   };
   if (Object.hasOwn(ends, facts.endedBy)) parts.push(ends[facts.endedBy]);
+  if (facts.cpusWithoutClock) {
+    parts.push(`${timeText(Number(facts.withoutClockNs || 0))} on CPU ${showName(String(facts.cpusWithoutClock))} have no samples, as it was switched on after ctprofd began`);
+  }
   element("about").textContent = parts.join(", ") + `. ctprofctl ${info.version}`;
 }
 

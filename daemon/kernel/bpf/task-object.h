@@ -34,7 +34,8 @@
         O(FORK,          "fork")           /* program: processes and threads that begin */         \
         O(REST,          "rest")           /* link: an iterator of waits that go on */             \
         O(SYMBOLS,       "symbols")        /* link: an iterator of the kernel's functions */       \
-        O(LENGTHS,       "lengths")        /* map: RecordLengthKey to RecordLengths */
+        O(LENGTHS,       "lengths")        /* map: RecordLengthKey to RecordLengths */             \
+        O(TICKS,         "ticks")          /* map: how often the clock of each CPU has run */
 // clang-format on
 
 #define TASK_OBJECT_ID(id, name) TASK_OBJECT_##id,

@@ -354,6 +354,8 @@ static int keep_all(const struct task_bpf *skeleton, TaskObjects *objects) {
                 { TASK_OBJECT_LENGTHS, skeleton->links.record_rest
                                                ? bpf_map__fd(skeleton->maps.record_lengths)
                                                : -EBADF },
+                { TASK_OBJECT_TICKS,
+                  skeleton->links.record_rest ? bpf_map__fd(skeleton->maps.record_ticks) : -EBADF },
         };
         int r = 0;
 
@@ -388,6 +390,8 @@ static int load(const TaskProgramOptions *options, Recording recording, TaskObje
                 r = bpf_map__set_max_entries(skeleton->maps.ledger_calls,
                                              (uint32_t) sysconf(_SC_PAGESIZE));
         }
+        if (r == 0)
+                r = bpf_map__set_max_entries(skeleton->maps.record_ticks, (uint32_t) n_cpus);
         if (r == 0 && recording == RECORDING_NONE)
                 r = bpf_map__set_max_entries(skeleton->maps.record_ring,
                                              (uint32_t) sysconf(_SC_PAGESIZE));

@@ -354,7 +354,7 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
                                               TASK_OBJECT_GO_ON,   TASK_OBJECT_FORK,
                                               TASK_OBJECT_REST,    TASK_OBJECT_SYMBOLS,
                                               TASK_OBJECT_WAKING,  TASK_OBJECT_LENGTHS,
-                                              TASK_OBJECT_TASKS };
+                                              TASK_OBJECT_TICKS,   TASK_OBJECT_TASKS };
         const Manager *manager = request->manager;
         static const TaskObject of_steps[] = { TASK_OBJECT_ROWS };
         const char *what = NULL;

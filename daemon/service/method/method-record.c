@@ -201,6 +201,7 @@ static int take_result(Request *request, const RecordResult *result) {
                 json_write_member_text(&writer, "endedBy", ends[result->ended_by]);
         json_write_member_u64(&writer, "samples", result->n_samples);
         json_write_member_u64(&writer, "lost", result->n_lost);
+        unclocked_time_write(&writer, &result->unclocked);
         json_write_end(&writer);
         if (result->ended_by == RECORD_END_BYTES)
                 log_info("The recording of uid %u ended early: it came near RecordingBytes=",
@@ -208,6 +209,10 @@ static int take_result(Request *request, const RecordResult *result) {
         if (result->ended_by == RECORD_END_MEMORY)
                 log_info("The recording of uid %u ended early: its job may have no more memory",
                          (unsigned) request->uid);
+        if (result->unclocked.cpus[0] != '\0')
+                log_info("The recording of uid %u has no samples of what ran on CPU %s, which was "
+                         "switched on after ctprofd began",
+                         (unsigned) request->uid, result->unclocked.cpus);
         return json_writer_finish(&writer);
 }
 

@@ -93,6 +93,7 @@ START_TEST(what_is_written_is_read) {
                                  .waiting = true,
                                  .has_clock = true,
                                  .ended_by = RECORD_END_BYTES,
+                                 .unclocked = { 5000000000, "1,8-15,..." },
                                  .scope = { .filter = { .starter = 77,
                                                         .threads = RECORD_THREADS_KERNEL,
                                                         .pids = { 1, 4294967295 },
@@ -118,6 +119,8 @@ START_TEST(what_is_written_is_read) {
         ck_assert_msg(read_back(buffer_span(&first), &document, complaint) == 0, "%s", complaint);
         ck_assert_uint_eq(document.facts.n_lost_ring, 9);
         ck_assert_int_eq(document.facts.ended_by, RECORD_END_BYTES);
+        ck_assert_str_eq(document.facts.unclocked.cpus, "1,8-15,...");
+        ck_assert_uint_eq(document.facts.unclocked.ns, 5000000000);
         ck_assert(document.facts.waiting && !document.facts.running && document.facts.has_clock);
         scope = &document.facts.scope;
         ck_assert(scope->filter.is_on && scope->filter.starter != 0);

@@ -232,9 +232,11 @@ START_TEST(known_functions) {
         options.rest = objects.fds[TASK_OBJECT_REST];
         options.symbols = objects.fds[TASK_OBJECT_SYMBOLS];
         options.lengths = objects.fds[TASK_OBJECT_LENGTHS];
+        options.ticks = objects.fds[TASK_OBJECT_TICKS];
+        ck_assert_int_ge(options.ticks, 0);
         ck_assert_int_eq(sampler_new(&options, &sampler), 0);
-        ck_assert_int_eq(sampler_start(sampler), 0);
         ck_assert_int_eq(clock_events_start(clocks, options.n_clocks, options.period_ns), 0);
+        ck_assert_int_eq(sampler_start(sampler), 0);
         ck_assert_int_eq(clock_gettime(spinner_clock, &cpu), 0);
         cpu_ns = (uint64_t) cpu.tv_sec * NSEC_PER_SEC + (uint64_t) cpu.tv_nsec;
         begun_ns = clock_now_ns(CLOCK_MONOTONIC);
@@ -268,6 +270,7 @@ START_TEST(known_functions) {
                                 : NULL))
                 return;
         ck_assert_uint_eq(summary.control.n_lost_storage, 0);
+        ck_assert_str_eq(summary.unclocked.cpus, "");
         /* It sleeps nearly all of the time, and each sleep is longer than the period. */
         ck_assert_uint_gt(found->sleep_ns, passed_ns / 4);
         ck_assert_uint_lt(found->sleep_ns, passed_ns + passed_ns / 20);

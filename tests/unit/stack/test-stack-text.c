@@ -130,6 +130,9 @@ static const struct {
           "recorded    ended early: RecordingBytes= of ctprofd.conf(5) has no room for more\n" },
         { "{\"endedBy\":\"memory\"}", "recorded", "A",
           "recorded    A ended early: the job that adds samples up may have no more memory\n" },
+        { "{\"cpusWithoutClock\":\"1,3\",\"withoutClockNs\":1500000000}", "recorded", "",
+          "recorded    without samples of 1.50s on CPU 1,3, switched on after ctprofd began "
+          "(restart it)\n" },
 };
 
 START_TEST(what_was_not_observed_is_told) {

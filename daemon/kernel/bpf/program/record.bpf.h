@@ -618,13 +618,26 @@ int record_symbols(struct bpf_iter__ksym *context) {
         return 0;
 }
 
+/* How often the clock of each CPU has run: where it stands still there is none. */
+struct {
+        __uint(type, BPF_MAP_TYPE_ARRAY);
+        __uint(map_flags, BPF_F_MMAPABLE);
+        __uint(max_entries, 1); /* as many as there are CPUs, when it is loaded */
+        __type(key, __u32);
+        __type(value, __u64);
+} record_ticks SEC(".maps");
+
 /* Run by a clock of each CPU. */
 SEC("perf_event")
 int record_clock(void *context) {
         struct task_struct *task = bpf_get_current_task_btf();
+        __u32 cpu = bpf_get_smp_processor_id();
+        __u64 *n_ticks = bpf_map_lookup_elem(&record_ticks, &cpu);
         RecordSpace *space;
         long n = 0;
 
+        if (n_ticks)
+                ++*n_ticks;
         if (recording_id() == 0 || !is_recorded(task) || !is_wanted(task))
                 return 0;
         space = find_space(RECORD_SPACE_CLOCK);

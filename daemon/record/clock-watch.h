@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+/*
+ * ClockWatch
+ *
+ * Finds CPUs whose running time has no samples, for want of a clock. Clocks are opened when the
+ * daemon starts, for CPUs that are on then, and the kernel forgets that of a CPU which is switched
+ * off: one that is switched on later has none. Each clock counts its ticks. So a CPU that does much
+ * work while its clock stands still has none, and that work is what the recording does not see.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/cleanup.h"
+#include "base/macro.h"
+#include "base/span.h"
+#include "record/record-scope.h"
+
+typedef struct ClockWatch ClockWatch;
+
+/* @ticks: one for each of @n_cpus; borrowed. @clock_ns: from one to the next. -ENOMEM. */
+_must_check_ int clock_watch_new(const uint64_t *ticks, size_t n_cpus, uint64_t clock_ns,
+                                 ClockWatch **ret);
+ClockWatch *clock_watch_free(ClockWatch *watch);
+DEFINE_CLEANUP(ClockWatch *, clock_watch_free);
+
+/* A look now and then is enough. @now_ns: CLOCK_MONOTONIC. */
+bool clock_watch_is_due(const ClockWatch *watch, uint64_t now_ns);
+/*
+ * The times of all CPUs by then, as /proc/stat has them, in ticks of which a second has @user_hz.
+ * Each look is compared with the one before. What is in no grammar is left out.
+ */
+void clock_watch_look(ClockWatch *watch, Span stat, uint64_t user_hz, uint64_t now_ns);
+/* What all looks have told so far. */
+void clock_watch_tell(const ClockWatch *watch, UnclockedTime *ret);

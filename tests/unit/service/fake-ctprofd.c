@@ -506,6 +506,19 @@ static void tell_objects(uint32_t n, const char *reason, int fd) {
         send_packet(PACKET_RESULT, (Span){ (const char *) &result, sizeof(result) }, &fd, fd >= 0);
 }
 
+/* Clocks of @n CPUs, as many in a message as it may have, and the rest in the last one. */
+static void tell_clocks(size_t n) {
+        int fds[LIMIT_CLOCKS_AT_ONCE];
+
+        for (size_t told = 0, k; told < n; told += k) {
+                for (k = 0; k < ELEMENTSOF(fds) && told + k < n; k++)
+                        fds[k] = dup(2);
+                send_packet(PACKET_CLOCKS, (Span){}, fds, k);
+                for (size_t i = 0; i < k; i++)
+                        (void) close(fds[i]);
+        }
+}
+
 /* What a job that loads programs does is told by FAKE_LOAD; with a path it waits for that gate. */
 static void load(void) {
         const char *what = getenv("FAKE_LOAD");
@@ -516,7 +529,10 @@ static void load(void) {
                 tell_objects(1, "", dup(2));
         else if (strcmp(what, "empty") == 0)
                 tell_objects(1, "", -1);
-        else if (what[0] == '/') {
+        else if (strncmp(what, "clocks ", 7) == 0) {
+                tell_clocks(strtoul(what + 7, NULL, 10));
+                tell_objects(1, "", dup(2));
+        } else if (what[0] == '/') {
                 wait_for_gate(what);
                 tell_objects(1, "", dup(2));
         } else if (strcmp(what, "failed") == 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <fcntl.h>
 #include <sys/prctl.h>
 
 #include "job/job-kind.h"
@@ -102,6 +103,23 @@ START_TEST(programs_are_loaded_once_at_the_start) {
                                                 rows[_i].backend != BACKEND_CHOICE_PROCFS
                                         ? BORROWED
                                         : NOTHING);
+        teardown();
+}
+END_TEST
+
+/* A host has more CPUs than a message or the service manager's store have descriptors. */
+START_TEST(clocks_of_many_cpus_are_handed_over) {
+        static const size_t numbers[] = { 1, LIMIT_CLOCKS_AT_ONCE, LIMIT_CLOCKS_AT_ONCE + 1, 700 };
+        char what[32];
+
+        (void) snprintf(what, sizeof(what), "clocks %zu", numbers[_i]);
+        start(what, BACKEND_CHOICE_AUTO, false);
+        expect_borrowed(call(CAPTURE), BORROWED);
+        ck_assert_uint_eq(bench.manager->n_clocks, numbers[_i]);
+        for (size_t i = 0; i < numbers[_i]; i++)
+                ck_assert_int_eq(fcntl(bench.manager->clocks[i], F_GETFD), FD_CLOEXEC);
+        loading_drop_clocks(bench.manager);
+        ck_assert_uint_eq(bench.manager->n_clocks, 0);
         teardown();
 }
 END_TEST
@@ -292,6 +310,7 @@ int main(void) {
         tcase_add_test(own, a_private_service_loads_when_asked);
         tcase_add_test(own, a_capture_keeps_its_turn_when_loading_fails);
         tcase_add_loop_test(system, programs_are_loaded_once_at_the_start, 0, ELEMENTSOF(rows));
+        tcase_add_loop_test(system, clocks_of_many_cpus_are_handed_over, 0, 4);
         tcase_add_test(system, captures_and_the_status_wait_for_programs_and_others_do_not);
         tcase_add_test(system, a_service_that_stops_does_not_wait_for_programs);
         tcase_add_test(system, what_an_earlier_process_loaded_is_used);

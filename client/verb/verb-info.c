@@ -236,6 +236,7 @@ static int print_recording(Session *session, const Reference *recording, const L
         };
         json_object *told;
         JsonWriter *writer;
+        uint64_t n_changes;
         int r;
 
         reference_address_call(recording, &call);
@@ -247,11 +248,15 @@ static int print_recording(Session *session, const Reference *recording, const L
         if (r != 0)
                 return r;
         told = cell_member(reply, "recording");
+        n_changes = cell_u64(told, "periodChanges");
         buffer_append_text(&scope, "samples");
         r = stack_append_scope(&scope, told);
         buffer_append_text(&scope,
                            scope.n == strlen("samples") ? " of all threads, every " : ", every ");
         compact_append_span(&scope, (double) cell_u64(told, "periodNs"));
+        if (n_changes > 0)
+                buffer_append_format(&scope, ", to which it doubled in %llu step%s",
+                                     (unsigned long long) n_changes, n_changes == 1 ? "" : "s");
         if (r == 0)
                 r = lines_print_buffer(lines, "recorded", &scope);
         if (r == 0)

@@ -369,7 +369,8 @@ static const struct {
         { { { REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\",\"fileKind\":\"recording\"},"
                       "\"host\":null,\"sources\":[]}}") },
             { REPLIES("{\"parameters\":{\"recording\":{\"periodNs\":10000000,\"samples\":7,"
-                      "\"lostRing\":2,\"lostBusy\":1,\"completeStacks\":5,\"cutStacks\":1}}}") } },
+                      "\"lostRing\":2,\"lostBusy\":1,\"periodChanges\":3,\"endedBy\":\"bytes\","
+                      "\"completeStacks\":5,\"cutStacks\":1}}}") } },
           2 },
         { { { REPLIES("{\"parameters\":{\"snapshot\":{\"name\":\"a\",\"fileKind\":\"snapshot\"},"
                       "\"host\":null,\"sources\":[]}}") } },
@@ -385,8 +386,11 @@ START_TEST(info_tells_what_is_no_snapshot) {
         ck_assert_int_eq(strstr(ctl.out, "name          a\nkind          recording\n") != NULL,
                          is_recording);
         ck_assert_int_eq(strstr(ctl.out, "kind ") != NULL, is_recording);
-        ck_assert_int_eq(strstr(ctl.out, "recorded      samples of all threads, every 10ms\n") !=
-                                 NULL,
+        ck_assert_int_eq(strstr(ctl.out,
+                                "recorded      samples of all threads, every 10ms, to which "
+                                "it doubled in 3 steps\n"
+                                "              ended early: RecordingBytes= of ctprofd.conf(5) has "
+                                "no room for more\n") != NULL,
                          is_recording);
         ck_assert_int_eq(strstr(ctl.out, "stacks        7 samples, and 3 lost; of the stacks of "
                                          "programs 5 are whole and 1 are cut\n") != NULL,

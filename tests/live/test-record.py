@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -1726,6 +1727,280 @@ def file_that_never_answers():
                     finally:
                         process.kill()
             (ctl.spool.parent / "fuse").rmdir()
+
+
+@contextlib.contextmanager
+def storm():
+    """Threads that sleep for a millisecond each, again and again: more samples than are wanted."""
+    script = "import threading, time\ndef at(): \n while True: time.sleep(0.001)\nfor _ in range(30): threading.Thread(target=at).start()"
+    with subprocess.Popen([sys.executable, "-c", script]) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@test
+def samples_lost():
+    """samples that find no room in the ring are counted; the result, the status and each view say so, and the period grows"""
+    with daemon() as ctl, known_threads(), storm():
+        with Recording(ctl, tag="rec", periodNs=100_000) as recording:
+            recording.started()
+            with stopped(job(ctl, "record")):
+                wait_until(lambda: ctl("status", "--json").json()["recording"]["lost"] > 0, what="the ring to be full")
+            time.sleep(1)
+            expect(ctl("status", "--json").json()["recording"]["periodNs"] > 100_000, "the period did not grow")
+            answer(ask(ctl, "EndRecording", more=False))
+            ended = answer(recording.rest())["recording"]
+        first, found = stacks(ctl, "rec")
+        facts = first["recording"]
+        lost = sum(facts[name] for name in ("lostRing", "lostPending", "lostStorage", "lostBusy"))
+        expect(facts["lostRing"] > 0, facts)
+        expect_equal((ended["lost"], ended["samples"]), (lost, facts["samples"]))
+        # Each change doubled it.
+        expect(facts["periodChanges"] > 0, facts)
+        expect_equal(facts["periodNs"], 100_000 << facts["periodChanges"])
+        told = rf"{lost + facts['overflowStacks']} samples were lost, and {facts['samples']} were taken"
+        for command in (("show", "rec"), ("show", "rec", "--stacks")):
+            text = ctl(*command).out
+            expect(told in text, command, text[-1000:])
+        expect(f"{facts['samples']} samples, and {lost + facts['overflowStacks']} lost" in ctl("info", "rec").out.replace("\n", " "),
+               ctl("info", "rec").out)
+        # What was lost makes no place longer or shorter.
+        begin, finish, _ = documents(file_of(ctl, "rec"))
+        exact = sum(times["sleep"] for (tid, _), times in exact_times(begin, finish).items() if "sleep" in times)
+        sampled_ns = sum(stack["ns"] for stack in found if stack["place"] == "sleep")
+        expect(sampled_ns >= exact, sampled_ns, "of", exact)
+
+
+@test
+def storms():
+    """where more samples come than are wanted the period doubles, each time is counted, and no more are taken"""
+    with daemon() as ctl, storm():
+        record(ctl, 4, tag="rec", periodNs=100_000)
+        facts = stacks(ctl, "rec")[0]["recording"]
+        expect(facts["periodChanges"] >= 2, facts)
+        expect_equal(facts["periodNs"], 100_000 << facts["periodChanges"])
+        # With the period that it came to there are about as many as are wanted, besides those of clocks.
+        seconds = (facts["endBoottimeNs"] - facts["startBoottimeNs"]) / SECOND
+        expect(facts["samples"] < 6000 * seconds + 10000 * os.cpu_count() * seconds, facts)
+        told = rf"(?m)^recorded +samples of all threads, every [0-9.]+m?s, to which it doubled in {facts['periodChanges']} steps$"
+        expect(re.search(told, ctl("info", "rec").out), ctl("info", "rec").out[:1000])
+
+
+@test
+def process_gone():
+    """stacks of a process that had ended before anybody looked at its files say so, and it is counted"""
+    with daemon() as ctl, temporary() as place:
+        program = shutil.copy("/bin/sh", place / "gone-soon")
+        with Recording(ctl, tag="rec", periodNs=1_000_000) as recording:
+            recording.started()
+            with stopped(job(ctl, "record")):
+                subprocess.run([program, "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"], check=True)
+            answer(ask(ctl, "EndRecording", more=False))
+            answer(recording.rest())
+        first, found = stacks(ctl, "rec")
+        expect(first["recording"]["endedProcesses"] >= 1, first["recording"])
+        mine = [stack for stack in found if (stack["process"], stack["place"]) == ("gone-soon", "running") and stack["samples"] > 0]
+        expect(mine and all(stack["frames"][0] == "[process ended]" for stack in mine), mine[:3])
+        # Nothing else is claimed of what it did in user mode.
+        expect_equal({frame for stack in mine for frame in stack["frames"] if frame.startswith("[")}, {"[process ended]"})
+        expect("[process ended]" in ctl("show", "rec", "--format", "folded").out, "the words are missing")
+
+
+@test
+def stack_unreadable():
+    """a thread whose stack cannot be read has the function that it is in, and its stack says that it is cut"""
+    with daemon() as ctl, subprocess.Popen([BUILD / "tests" / "live" / "lost-stack"], stdout=subprocess.PIPE) as process:
+        try:
+            expect(process.stdout.readline(), "the load did not begin")
+            record(ctl, 1, tag="rec")
+        finally:
+            process.kill()
+        first, found = stacks(ctl, "rec")
+        expect(first["recording"]["withoutStack"] > 0, first["recording"])
+        expect(first["recording"]["cutStacks"] >= first["recording"]["withoutStack"], first["recording"])
+        mine = [stack for stack in found if (stack["process"], stack["place"]) == ("lost-stack", "running") and stack["samples"] > 0]
+        expect(mine and all(stack["frames"][:2] == ["[stack cut]", "without_a_stack"] for stack in mine), mine[:3])
+
+
+@test
+def symbols_missing():
+    """functions of a file without symbols are places in it, of which the file and its build id are known"""
+    with daemon() as ctl, temporary() as place:
+        program = place / "stripped-load"
+        shutil.copy(BUILD / "tests" / "live" / "places", program)
+        subprocess.run(["strip", program], check=True)
+        with known_threads(program):
+            record(ctl, 1, tag="rec", periodNs=1_000_000)
+        first, found = stacks(ctl, "rec")
+        mine = [stack for stack in found if (stack["process"], stack["thread"], stack["place"]) == ("stripped-load", "at_sums", "running")
+                and stack["samples"] > 0]
+        expect(mine and first["recording"]["samples"] > 0, found[:3])
+        for stack in mine:
+            expect(any(re.fullmatch(r"\[stripped-load\+0x[0-9a-f]+\]", frame) for frame in stack["frames"]), stack)
+            expect(not any(frame.startswith("at_") for frame in stack["frames"]), stack)
+        modules = {module["path"]: module for module in rows(documents(file_of(ctl, "rec"))[2]["modules"])}
+        expect(re.fullmatch("[0-9a-f]{8,64}", modules[str(program)]["build_id"]), modules[str(program)])
+
+
+# It maps the file that it is told as code, and others over and over at other places, and computes.
+REMAPPER = """
+import mmap, os, sys
+print("mapping", flush=True)
+while True:
+    areas = []
+    for path in sys.argv[1:]:
+        try:
+            with open(path, "rb") as file:
+                areas.append(mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+        except (OSError, ValueError):
+            pass
+        areas.append(mmap.mmap(-1, 4096 * (1 + os.getpid() % 3), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_EXEC))
+    sum(range(20000))
+    for area in areas:
+        area.close()
+"""
+
+
+def rewrite(files, library, turn):
+    """Makes each of these files something else."""
+    for number, path in enumerate(files):
+        way = (turn + number) % 7
+        other = path.with_suffix(".new")
+        with contextlib.suppress(OSError):
+            if way == 0:
+                os.truncate(path, 0)
+            elif way == 1:
+                os.truncate(path, 1 << 33)
+            elif way == 2:
+                path.write_bytes(library[:1000 + 997 * turn % len(library)])
+            elif way == 3:
+                other.write_bytes(library[:64] + os.urandom(1 << 16))
+                other.rename(path)
+            elif way == 4:
+                # Sections and segments lie somewhere else.
+                changed = bytearray(library)
+                for _ in range(200):
+                    changed[int.from_bytes(os.urandom(4)) % min(len(changed), 4096)] = os.urandom(1)[0]
+                path.write_bytes(changed)
+            elif way == 5:
+                path.unlink()
+            else:
+                other.write_bytes(library)
+                other.rename(path)
+
+
+@test
+def hostile_maps():
+    """a process that maps other files all the time, while they are cut, replaced and overwritten, disturbs nobody's stacks"""
+    library = pathlib.Path("/proc/self/exe").read_bytes()[:1 << 20]
+    with daemon() as ctl, temporary() as place, known_threads(renamed(ctl, "calm-load")):
+        files = [place / f"library-{number}.so" for number in range(20)]
+        for path in files:
+            path.write_bytes(library)
+        with subprocess.Popen([sys.executable, "-c", REMAPPER, *map(str, files)], stdout=subprocess.PIPE) as process:
+            try:
+                expect(process.stdout.readline(), "the load did not begin")
+                with Recording(ctl, tag="rec", periodNs=1_000_000, forNs=4 * SECOND) as recording:
+                    recording.started()
+                    begun = time.monotonic()
+                    turn = 0
+                    while time.monotonic() < begun + 4:
+                        rewrite(files, library, turn)
+                        turn += 1
+                    answer(recording.rest())
+                expect(time.monotonic() - begun < 30, "it took", time.monotonic() - begun)
+                expect(turn > 3 and process.poll() is None, turn, "the load ended")
+            finally:
+                process.kill()
+        expect_calm(ctl, "rec", "calm-load")
+
+
+def expect_calm(ctl, name, program):
+    """The recording is whole, and knows the functions of the load; the daemon goes on."""
+    expect_equal(ctl("verify", name).status, 0)
+    found = stacks(ctl, name)[1]
+    for thread in ("at_sums", "at_squares"):
+        mine = [stack for stack in found if (stack["process"], stack["thread"], stack["place"]) == (program, thread, "running")
+                and stack["samples"] > 0]
+        total = sum(stack["ns"] for stack in mine)
+        named = sum(stack["ns"] for stack in mine if thread in stack["frames"])
+        expect(total > 0 and named >= 0.95 * total, thread, f"{named} of {total} ns", mine[:3])
+    expect(ctl.alive(), "the daemon ended")
+    wait_until(lambda: not ctl.children(), what="the end of all jobs")
+
+
+def hostile_map(path, way):
+    """Makes the map of a process another one. What is not its own file is told apart by who reads it."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    if way == "fifo":
+        os.mkfifo(path)
+    elif way == "directory":
+        os.mkdir(path)
+    elif way == "device":
+        os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(1, 5))
+    elif way == "garbage":
+        pathlib.Path(path).write_bytes(os.urandom(1 << 20))
+    elif way == "one line":
+        pathlib.Path(path).write_bytes(b"5" * (32 << 20))
+    elif way == "zeros":
+        pathlib.Path(path).touch()
+        os.truncate(path, 1 << 33)
+    else:
+        with open(path, "w", encoding="ascii") as file:
+            file.writelines(f"{address:x} 10 {'x' * 200}{address}\n" for address in range(0x1000, 0x1000 + (400_000 << 4), 16))
+
+
+@test
+def hostile_code_maps():
+    """whatever a process writes as the map of its code, a recording of it ends in time, is whole, and takes nothing from it"""
+    with daemon() as ctl, known_threads(renamed(ctl, "calm-load")):
+        with subprocess.Popen([BUILD / "tests" / "live" / "made-code"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as process:
+            path = process.stdout.readline().strip()
+            try:
+                for way in ("fifo", "directory", "device", "garbage", "one line", "zeros", "huge"):
+                    hostile_map(path, way)
+                    begun = time.monotonic()
+                    record(ctl, 1, tag="rec", replace=True, periodNs=1_000_000)
+                    expect(time.monotonic() - begun < 20, way, "it took", time.monotonic() - begun)
+                    expect_calm(ctl, "rec", "calm-load")
+                    mine = [stack for stack in stacks(ctl, "rec")[1] if (stack["process"], stack["thread"], stack["place"]) ==
+                            ("made-code", "in_code", "running") and stack["samples"] > 0]
+                    code = collections.Counter()
+                    for stack in mine:
+                        code["[unknown]" in stack["frames"]] += stack["ns"]
+                        expect(not any(frame.startswith("xxx") for frame in stack["frames"]), way, stack)
+                    expect(code[True] > 0.9 * code.total(), way, mine[:3])
+                    if way == "directory":
+                        os.rmdir(path)
+                # It is written anew, and cut, while it is read.
+                lines = f"not a line\n{0:x} 10 zero\n" + "".join(f"{0x1000 + 16 * i:x} 10 f{i}\n" for i in range(100_000))
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+                with Recording(ctl, tag="cut", periodNs=1_000_000, forNs=3 * SECOND) as recording:
+                    recording.started()
+                    until = time.monotonic() + 3
+                    while time.monotonic() < until:
+                        pathlib.Path(path).write_text(lines, encoding="ascii")
+                        os.truncate(path, len(lines) // 3)
+                    answer(recording.rest())
+                expect_calm(ctl, "cut", "calm-load")
+            finally:
+                process.kill()
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
 
 
 @test

@@ -35,6 +35,7 @@ NAMES_RATE = 10_000
 OWNERS = (0, 61_001, 61_002, 61_003, 61_004)
 REST_SECONDS = 10
 IDLE_THREADS = 10_000
+MOST_MEMORY = 16 << 20  # of all tables and programs that are loaded, as long as nothing is in them
 
 
 @contextlib.contextmanager
@@ -240,8 +241,9 @@ def bench_tables():
     for table in sorted(maps, key=lambda table: -table["bytes_memlock"]):
         print(f"  {table['name']:<20}{table['type']:<16}{table['max_entries']:>8} x {table['bytes_value']:>5} bytes"
               f"{table['bytes_memlock'] / 1024:>10.1f}")
-    print(f"  {'all':<20}{'':<16}{'':>8}   {'':>11}{sum(table['bytes_memlock'] for table in maps) / 1024:>10.1f}"
-          f", and {sum(program['bytes_memlock'] for program in programs) / 1024:.1f} of {len(programs)} programs")
+    of_maps, of_programs = (sum(one["bytes_memlock"] for one in all_of) for all_of in (maps, programs))
+    print(f"  {'all':<20}{'':<16}{'':>8}   {'':>11}{of_maps / 1024:>10.1f}, and {of_programs / 1024:.1f} of {len(programs)} programs: "
+          f"{(of_maps + of_programs) / (1 << 20):.1f} of {MOST_MEMORY >> 20} MiB")
 
 
 def main():

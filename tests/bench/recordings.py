@@ -36,6 +36,7 @@ RECORDINGS = {
     "with kernel stacks": {"stackBytes": 0, "onCpu": False},
     "with user stacks": {"onCpu": False},
     "and of running time": {},
+    "and with wakers": {"wakers": True},
 }
 TOOLS = {
     "offcputime (libbpf-tools)": ["offcputime", "30"],

@@ -172,7 +172,7 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
                 json_write_member_bool(json, "holders", true);
         if (facts->wakers)
                 json_write_member_bool(json, "wakers", true);
-        if (facts->holders || facts->wakers) {
+        if (recording_has_wakers(facts)) {
                 RECORDING_WAKER_COUNTS(WRITE_COUNT)
         }
         if (facts->every_ns > 0) {
@@ -396,7 +396,7 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
         }
         end_table(&output);
         write_frames(&output, table);
-        write_samples(&output, table, facts->holders || facts->wakers);
+        write_samples(&output, table, recording_has_wakers(facts));
         if (facts->every_ns > 0)
                 write_course(&output, course);
         if (facts->histogram)

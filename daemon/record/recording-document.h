@@ -83,14 +83,19 @@ typedef struct RecordingFacts {
         RecordScope scope;
 } RecordingFacts;
 
+/* Whether it is told who ended some waits. */
+static inline bool recording_has_wakers(const RecordingFacts *facts) {
+        return facts->holders || facts->wakers;
+}
+
 /* Writes the whole document in pieces. -ENOMEM, or what @sink failed with. */
 _must_check_ int recording_document_write(const RecordingFacts *facts, const StackTable *table,
                                           const Course *course, const Modules *modules,
                                           SnapshotSink sink, void *userdata);
 
 /*
- * About how large a file with these is, and rather less than what is told: tables are numbers, which
- * compress to half of their text, or better.
+ * About how large a file with these is, or rather more: tables are numbers, which compress to half
+ * of their text, or better.
  */
 uint64_t recording_document_estimate(const StackTable *table, const Course *course,
                                      const Modules *modules);

@@ -594,7 +594,7 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
         find_outside(view, &recording->facts);
         match_threads(view, recording, user_hz);
         r = divide_all(&division);
-        if (r == 0 && (recording->facts.holders || recording->facts.wakers) && !by_waker)
+        if (r == 0 && recording_has_wakers(&recording->facts) && !by_waker)
                 r = find_endings(&division);
         names_done(&division.names);
         if (r == 0 && view->n_rows > 1)

@@ -46,10 +46,14 @@ static bool is_of_program(uint32_t tgid, uint64_t dev) {
         return is_found;
 }
 
-int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping) {
+int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping, ProcessDevice *last) {
         char path[64];
 
-        if (is_of_program(tgid, mapping->dev))
+        if (!last->is_known || last->dev != mapping->dev)
+                *last = (ProcessDevice){ .dev = mapping->dev,
+                                         .is_known = true,
+                                         .is_of_program = is_of_program(tgid, mapping->dev) };
+        if (last->is_of_program)
                 return -EOPNOTSUPP;
         (void) snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", tgid,
                         (unsigned long long) mapping->start, (unsigned long long) mapping->end);

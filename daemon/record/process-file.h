@@ -17,11 +17,18 @@
 #include "kernel/procfs/process-map.h"
 #include "record/module.h"
 
+/* The device that was asked about last: mostly the files of a process are all on one. */
+typedef struct ProcessDevice {
+        uint64_t dev;
+        bool is_known, is_of_program;
+} ProcessDevice;
+
 /*
  * The very file that is mapped, also where it was deleted or replaced; negative: it cannot be, or
- * is of a file system that a program answers for (FUSE), which is left alone.
+ * is of a file system that a program answers for (FUSE), which is left alone. @last: a zeroed one
+ * for the first of some files of a process that are opened one after the other.
  */
-int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping);
+int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping, ProcessDevice *last);
 
 /* The root directory of the process, only to look below it; negative: it has ended. */
 int process_file_open_root(uint32_t tgid);

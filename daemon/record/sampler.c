@@ -184,7 +184,7 @@ static int answer_pending(Sampler *sampler, int root) {
  * that has it.
  */
 static int tell_file(Sampler *sampler, uint32_t tgid, int root, const ProcessMapping *mapping,
-                     size_t *ret) {
+                     ProcessDevice *device, size_t *ret) {
         const RecordModule module = { mapping->dev, mapping->inode };
         File file = { .dev = mapping->dev, .inode = mapping->inode };
         Span key = { (const char *) &file, offsetof(File, module) };
@@ -197,7 +197,7 @@ static int tell_file(Sampler *sampler, uint32_t tgid, int root, const ProcessMap
             sampler->n_modules >= MODULES_MAX)
                 return 0;
         if (mapping->inode != 0)
-                fd = process_file_open_mapped(tgid, mapping);
+                fd = process_file_open_mapped(tgid, mapping, device);
         if (found != INDEX_NONE && fd < 0)
                 return 0;
         r = record_message_send(sampler->options.socket, RECORD_MESSAGE_MODULE, &module,
@@ -265,6 +265,7 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
         _cleanup_(fd_closep) int root = process_file_open_root(known->tgid);
         bool has_memory = false, is_there;
         uint64_t n_lines = 0, digest;
+        ProcessDevice device = {};
         ProcessMapping mapping;
         size_t n = 0, n_bytes;
         Cursor cursor;
@@ -298,7 +299,7 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
                         sampler->summary.n_cut_processes++;
                         break;
                 }
-                r = tell_file(sampler, known->tgid, root, &mapping, &number);
+                r = tell_file(sampler, known->tgid, root, &mapping, &device, &number);
                 if (r == 0 && number != INDEX_NONE)
                         add_mapping(sampler, &mapping, number, &n);
                 has_memory |= mapping.inode == 0 && mapping.dev == 0;

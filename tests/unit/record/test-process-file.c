@@ -129,7 +129,7 @@ START_TEST(processes_that_are_gone) {
         mapping.end = 8192;
         put("program.debug");
         ck_assert_uint_eq(process_file_open_debug(-EBADF, &mapping, &name, fds), 0);
-        ck_assert_int_lt(process_file_open_mapped(UINT32_MAX, &mapping), 0);
+        ck_assert_int_lt(process_file_open_mapped(UINT32_MAX, &mapping, &(ProcessDevice){}), 0);
         ck_assert_int_lt(process_file_open_jit_map(-EBADF, UINT32_MAX), 0);
         ck_assert_int_lt(process_file_open_root(UINT32_MAX), 0);
         ck_assert(!process_file_is_of_image(UINT32_MAX, 0));

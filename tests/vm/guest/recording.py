@@ -73,4 +73,7 @@ def recorded():
                     f"{len(user)} with frames of user mode; late {facts['lateSamples']} of {facts['samples']}")
     running = [stack for stack in stacks if stack["place"] == "running" and stack["samples"] > 0]
     expect(running or not facts["hasClock"], "no stack of running time", facts)
+    expect_equal(facts["endedBy"], "time")
+    # All CPUs were on when the daemon began.
+    expect("cpusWithoutClock" not in facts, facts)
     expect(user or not facts["seesReturn"], "no stack of user mode", facts)

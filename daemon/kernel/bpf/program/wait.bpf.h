@@ -19,6 +19,7 @@
 
 LedgerControl control; /* the page that all programs share with captures */
 
+#include "kernel/bpf/program/call.bpf.h"
 #include "kernel/bpf/program/record.bpf.h"
 
 /* include/linux/sched.h */
@@ -143,9 +144,6 @@ int seed_waits(struct bpf_iter__task *context) {
  * it is in such a call, and it is among the longest and the shortest.
  */
 
-/* CALL_DECIDES_..., or a WaitReason, with CALL_SYNCS; set before loading. */
-const volatile __u8 reason_of_call[CALL_NUMBERS] = {};
-
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x0001u
 #define TASK_STOPPED 0x0004u
@@ -168,77 +166,6 @@ static __always_inline __u64 reasons_epoch(void) {
         return *(volatile __u64 *) &control.reasons.epoch;
 }
 
-/* the call */
-
-typedef struct Call {
-        __u32 number;               /* CALL_NONE: there is none */
-        __u32 is_foreign;           /* of a 32-bit program: the number is one of another table */
-        __u32 first, second, third; /* lower halves of the arguments */
-} Call;
-
-/* arch/x86/include/asm/thread_info.h; arch/arm64/include/uapi/asm/ptrace.h */
-#define TS_COMPAT 0x0002u
-#define PSR_MODE32_BIT 0x10u
-
-static __always_inline void read_call(Call *call, struct task_struct *task) {
-        struct pt_regs *regs = (struct pt_regs *) bpf_task_pt_regs(task);
-        struct pt_regs___arm64 *arm64 = (struct pt_regs___arm64 *) regs;
-
-        call->number = CALL_NONE;
-        call->is_foreign = call->first = call->second = call->third = 0;
-        if (bpf_core_field_exists(regs->orig_ax)) {
-                call->number = (__u32) regs->orig_ax;
-                call->first = (__u32) regs->di;
-                call->second = (__u32) regs->si;
-                call->third = (__u32) regs->dx;
-                if (bpf_core_field_exists(task->thread_info.status))
-                        call->is_foreign = task->thread_info.status & TS_COMPAT;
-        } else if (bpf_core_field_exists(arm64->syscallno)) {
-                call->number = arm64->syscallno;
-                call->first = (__u32) arm64->orig_x0;
-                call->second = (__u32) arm64->regs[1];
-                call->third = (__u32) arm64->regs[2];
-                call->is_foreign = (__u32) arm64->pstate & PSR_MODE32_BIT;
-        }
-}
-
-/* include/uapi/linux/major.h: virtual, serial and pseudo terminals. */
-static __always_inline int is_terminal(__u32 major) {
-        return (major >= 2 && major <= 5) || (major >= 128 && major <= 143) || major == 166 ||
-               major == 188 || major == 204 || major == 205 || major == 229;
-}
-
-/* include/uapi/linux/stat.h, without the permissions */
-#define TYPE_OF_MODE(mode) ((__u32) (mode) >> 12)
-#define TYPE_FIFO 1u
-#define TYPE_CHARACTER 2u
-#define TYPE_SOCKET 12u
-#define MINOR_BITS 20
-
-static __noinline __u32 reason_of_file(struct task_struct *task, __u32 descriptor) {
-        struct file **place, *file = 0;
-        struct fdtable *table;
-        __u32 type;
-
-        if (!task || !task->files)
-                return WAIT_REASON_file;
-        table = task->files->fdt;
-        if (descriptor >= table->max_fds)
-                return WAIT_REASON_file;
-        place = table->fd + descriptor;
-        if (bpf_probe_read_kernel(&file, sizeof(file), place) < 0 || !file)
-                return WAIT_REASON_file;
-        type = TYPE_OF_MODE(BPF_CORE_READ(file, f_inode, i_mode));
-        if (type == TYPE_FIFO)
-                return WAIT_REASON_pipe;
-        if (type == TYPE_SOCKET)
-                return WAIT_REASON_socket;
-        if (type == TYPE_CHARACTER &&
-            is_terminal(BPF_CORE_READ(file, f_inode, i_rdev) >> MINOR_BITS))
-                return WAIT_REASON_terminal;
-        return WAIT_REASON_file;
-}
-
 /* include/uapi/linux/futex.h */
 #define FUTEX_COMMAND 0x7fu
 #define FUTEX_LOCK_PI 6u
@@ -254,7 +181,7 @@ static __always_inline __u32 reason_of(struct task_struct *task, const Call *cal
 
         switch (decides) {
         case CALL_DECIDES_FILE:
-                return reason_of_file(task, call->first);
+                return reason_of_file(task, (__u32) call->first);
         case CALL_DECIDES_FUTEX:
                 return call->third == FUTEX_LOCKED_WITH_WAITERS || command == FUTEX_LOCK_PI ||
                                        command == FUTEX_LOCK_PI2
@@ -311,10 +238,8 @@ static __always_inline __u32 classify(TaskReasons *of, struct task_struct *task,
                 if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
                         return REASON_OF_WAITS;
                 read_call(&call, task);
-                return call.number < CALL_NUMBERS && !call.is_foreign &&
-                                       (reason_of_call[call.number] & CALL_SYNCS)
-                               ? WAIT_REASON_sync
-                               : REASON_OF_WAITS;
+                return !call.is_foreign && (find_call(&call) & CALL_SYNCS) ? WAIT_REASON_sync
+                                                                           : REASON_OF_WAITS;
         }
         if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
                 return WAIT_REASON_idle;
@@ -325,8 +250,7 @@ static __always_inline __u32 classify(TaskReasons *of, struct task_struct *task,
                 call.number = REASON_CALL_FOREIGN;
         else if (call.number == CALL_NONE)
                 return WAIT_REASON_fault;
-        decides = call.number < CALL_NUMBERS ? reason_of_call[call.number] & ~CALL_SYNCS
-                                             : WAIT_REASON_other;
+        decides = find_call(&call) & ~CALL_SYNCS;
         reason = reason_of(task, &call, decides);
         if (reason == CALL_RESTARTS)
                 reason = of->call_reason != 0 ? of->call_reason - 1u : restarted_reason(task);

@@ -21,38 +21,68 @@ static bool parse_pair(Span text, char separator, uint64_t max, uint64_t *ret_a,
 }
 
 /* "START-END PERMISSIONS OFFSET MAJOR:MINOR INODE", padded with blanks, and the path if any. */
-int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines) {
+static int parse_line(Span line, ProcessMapping *ret) {
         static const char *const letters[] = { "r-", "w-", "x-", "ps" };
-        Span line, range, permissions, offset, device, inode;
+        Span range, permissions, offset, device, inode;
         uint64_t major, minor;
+        Cursor words = line;
+        ProcessMapping mapping;
+
+        if (!cursor_word(&words, &range) || !cursor_word(&words, &permissions) ||
+            !cursor_word(&words, &offset) || !cursor_word(&words, &device) ||
+            !cursor_word(&words, &inode) ||
+            !parse_pair(range, '-', UINT64_MAX, &mapping.start, &mapping.end) ||
+            mapping.start >= mapping.end || permissions.n != ELEMENTSOF(letters) ||
+            !number_parse_hex(offset, &mapping.offset) ||
+            !parse_pair(device, ':', UINT32_MAX, &major, &minor) ||
+            !number_parse_u64(inode, &mapping.inode))
+                return TEXT_E_MALFORMED;
+        for (size_t i = 0; i < permissions.n; i++)
+                if (permissions.bytes[i] != letters[i][0] && permissions.bytes[i] != letters[i][1])
+                        return TEXT_E_MALFORMED;
+        mapping.is_executable = permissions.bytes[2] == 'x';
+        mapping.dev = makedev((unsigned) major, (unsigned) minor);
+        mapping.path = words;
+        while (mapping.path.n > 0 && mapping.path.bytes[0] == ' ') {
+                mapping.path.bytes++;
+                mapping.path.n--;
+        }
+        *ret = mapping;
+        return 0;
+}
+
+int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines) {
+        ProcessMapping mapping;
+        Span line;
 
         while (cursor_line(cursor, &line)) {
-                Cursor words = line;
-                ProcessMapping mapping;
+                int r = parse_line(line, &mapping);
 
                 ++*ret_n_lines;
-                if (!cursor_word(&words, &range) || !cursor_word(&words, &permissions) ||
-                    !cursor_word(&words, &offset) || !cursor_word(&words, &device) ||
-                    !cursor_word(&words, &inode) ||
-                    !parse_pair(range, '-', UINT64_MAX, &mapping.start, &mapping.end) ||
-                    mapping.start >= mapping.end || permissions.n != ELEMENTSOF(letters) ||
-                    !number_parse_hex(offset, &mapping.offset) ||
-                    !parse_pair(device, ':', UINT32_MAX, &major, &minor) ||
-                    !number_parse_u64(inode, &mapping.inode))
-                        return TEXT_E_MALFORMED;
-                for (size_t i = 0; i < permissions.n; i++)
-                        if (permissions.bytes[i] != letters[i][0] &&
-                            permissions.bytes[i] != letters[i][1])
-                                return TEXT_E_MALFORMED;
-                mapping.is_executable = permissions.bytes[2] == 'x';
+                if (r != 0)
+                        return r;
                 if (mapping.inode == 0 && !mapping.is_executable)
                         continue; /* data of no file */
-                mapping.dev = makedev((unsigned) major, (unsigned) minor);
-                mapping.path = words;
-                while (mapping.path.n > 0 && mapping.path.bytes[0] == ' ') {
-                        mapping.path.bytes++;
-                        mapping.path.n--;
-                }
+                *ret = mapping;
+                return 0;
+        }
+        return TEXT_E_ABSENT;
+}
+
+int process_map_find(Span text, uint64_t address, ProcessMapping *ret) {
+        ProcessMapping mapping;
+        Cursor cursor = text;
+        Span line;
+
+        while (cursor_line(&cursor, &line)) {
+                int r = parse_line(line, &mapping);
+
+                if (r != 0)
+                        return r;
+                if (mapping.end <= address)
+                        continue;
+                if (mapping.start > address)
+                        break;
                 *ret = mapping;
                 return 0;
         }

@@ -6,9 +6,9 @@
  *
  * /proc/PID/maps: what is mapped into a process, ascending by address (fs/proc/task_mmu.c,
  * show_map_vma(); proc_pid_maps(5)). Of its lines those of files and of executable memory are
- * handed out; memory of no file has inode 0, and mostly no path. A path is the rest of the line,
- * with newlines written as "\012" and everything else as it is, so that it cannot forge a line; it
- * may end in " (deleted)", which can also be part of a name.
+ * handed out one by one, and any by an address; memory of no file has inode 0, and mostly no path.
+ * A path is the rest of the line, with newlines written as "\012" and everything else as it is, so
+ * that it cannot forge a line; it may end in " (deleted)", which can also be part of a name.
  */
 
 #include <stdbool.h>
@@ -40,6 +40,12 @@ typedef struct ProcessMapping {
  * cursor then is behind of. *ret_n_lines grows by the lines that were consumed, of any kind.
  */
 _must_check_ int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines);
+
+/*
+ * What is mapped at @address, be it of a file or not, in @text from its first line on;
+ * TEXT_E_ABSENT, TEXT_E_MALFORMED.
+ */
+_must_check_ int process_map_find(Span text, uint64_t address, ProcessMapping *ret);
 
 /*
  * The path with its newlines, and a NUL behind it. False when it does not fit, has no '/' at its

@@ -172,6 +172,33 @@ START_TEST(the_longest_path_fits_and_a_longer_one_is_none) {
 }
 END_TEST
 
+static const struct {
+        uint64_t address;
+        const char *path; /* NULL: nothing is mapped there */
+} find_rows[] = {
+        { 0x55d000000000, "[heap]" },  { 0x55d000020fff, "[heap]" }, { 0x55d000021000, NULL },
+        { 0x54d000000000, NULL },      { 0x7f0000000800, "" },       { 0x7f0000002fff, "/a" },
+        { 0x7ffc00000000, "[stack]" }, { UINT64_MAX, NULL },
+};
+
+START_TEST(what_is_mapped_at_an_address_is_found) {
+        static const char text[] =
+                "55d000000000-55d000021000 rw-p 00000000 00:00 0   [heap]\n"
+                "7f0000000000-7f0000001000 rw-p 00000000 00:00 0\n" LIBRARY "/a\n"
+                "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0   [stack]\n";
+        ProcessMapping mapping;
+        int r = process_map_find(span_of(text), find_rows[_i].address, &mapping);
+
+        ck_assert_int_eq(r, find_rows[_i].path ? 0 : TEXT_E_ABSENT);
+        if (r == 0) {
+                ck_assert(span_is(mapping.path, find_rows[_i].path));
+                ck_assert(mapping.start <= find_rows[_i].address &&
+                          find_rows[_i].address < mapping.end);
+        }
+        ck_assert_int_eq(process_map_find(SPAN_LITERAL("x\n"), 0, &mapping), TEXT_E_MALFORMED);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("process-map");
         TCase *lines = tcase_create("lines"), *paths = tcase_create("paths");
@@ -180,6 +207,7 @@ int main(void) {
         tcase_add_loop_test(lines, a_line_that_is_no_mapping_is_malformed_and_passed, 0,
                             ELEMENTSOF(bad_rows));
         tcase_add_test(lines, data_of_no_file_is_passed_over_and_a_cut_line_left);
+        tcase_add_loop_test(lines, what_is_mapped_at_an_address_is_found, 0, ELEMENTSOF(find_rows));
         suite_add_tcase(suite, lines);
         tcase_add_loop_test(paths, a_path_is_what_was_printed_with_its_newlines, 0,
                             ELEMENTSOF(path_rows));

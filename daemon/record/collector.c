@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "record/collector.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -46,6 +49,12 @@ typedef struct Wake {
         uint32_t waker, stack;
 } Wake;
 
+/* What was told of the object of the next sample. */
+typedef struct ObjectTold {
+        RecordObjectName name;
+        Buffer text; /* empty: nothing was */
+} ObjectTold;
+
 /* Where a thread was, and until when: what a lock was held for, or whom its holder waited for. */
 typedef struct Deed {
         StackSampleKey key;
@@ -69,6 +78,8 @@ struct Collector {
         Wake wakes[MAX_WAKES]; /* by their number */
         Deed deeds[MAX_DEEDS]; /* the last ones, in a ring */
         uint64_t n_deeds;
+        ObjectTold told;
+        Buffer text; /* of an object */
 };
 
 static size_t jit_bytes(const JitMap *jit) {
@@ -105,6 +116,8 @@ Collector *collector_free(Collector *collector) {
         stack_table_done(&collector->table);
         course_done(&collector->course);
         symbol_table_done(&collector->kernel);
+        buffer_done(&collector->told.text);
+        buffer_done(&collector->text);
         modules_done(&collector->modules);
         free(collector);
         return NULL;
@@ -597,6 +610,167 @@ static void find_waker(const Collector *collector, const RecordSample *sample,
         }
 }
 
+/* what waits are on */
+
+static int take_object(Collector *collector, const RecordMessage *message) {
+        const RecordObjectName *name = message->body;
+
+        if (message->n <= sizeof(*name) || memchr(name + 1, '\0', message->n - sizeof(*name)))
+                return -EBADMSG;
+        collector->told.name = *name;
+        buffer_clear(&collector->told.text);
+        return buffer_append(&collector->told.text, name + 1, message->n - sizeof(*name));
+}
+
+static const char *protocol_name(const RecordSocket *socket) {
+        switch (socket->protocol) {
+        case IPPROTO_TCP:
+                return "tcp";
+        case IPPROTO_UDP:
+                return "udp";
+        case IPPROTO_SCTP:
+                return "sctp";
+        case IPPROTO_MPTCP:
+                return "mptcp";
+        case IPPROTO_ICMP:
+        case IPPROTO_ICMPV6:
+                return "icmp";
+        default:
+                return "ip";
+        }
+}
+
+/* "192.0.2.1:80", "[2001:db8::1]:80"; IPv4 also where a socket of IPv6 speaks it. */
+static int append_address(Buffer *text, const RecordSocket *socket, const uint8_t address[16],
+                          unsigned port) {
+        static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+        char name[INET6_ADDRSTRLEN] = "";
+
+        if (socket->family == AF_INET6 && memcmp(address, mapped, sizeof(mapped)) != 0) {
+                (void) inet_ntop(AF_INET6, address, name, sizeof(name));
+                return buffer_append_format(text, "[%s]:%u", name, port);
+        }
+        (void) inet_ntop(AF_INET, address + (socket->family == AF_INET6 ? sizeof(mapped) : 0), name,
+                         sizeof(name));
+        return buffer_append_format(text, "%s:%u", name, port);
+}
+
+/*
+ * The other side, if there is one: else who sends to this one is not yet known. Whoever has made a
+ * pair of sockets is the other side of both, as the kernel has it: that tells nothing to itself.
+ */
+static int name_socket(const RecordSample *sample, Buffer *text) {
+        const RecordSocket *socket = &sample->object.socket;
+        static const char *const families[] = {
+                [AF_NETLINK] = "netlink", [AF_PACKET] = "packet", [AF_VSOCK] = "vsock",
+                [AF_ALG] = "alg",         [AF_CAN] = "can",       [AF_XDP] = "xdp",
+        };
+        const char *name = socket->family < ELEMENTSOF(families) ? families[socket->family] : NULL;
+
+        if (socket->family == AF_UNIX) {
+                buffer_append_text(text, "unix socket");
+                if (socket->is_listening)
+                        buffer_append_text(text, ", listening");
+                if (socket->is_listening || socket->peer_pid == 0 ||
+                    socket->peer_pid == sample->tgid)
+                        return buffer_failure(text);
+                buffer_append_text(text, " of ");
+                buffer_append(text, socket->peer_comm,
+                              strnlen(socket->peer_comm, sizeof(socket->peer_comm)));
+                return buffer_append_format(text, " (%u)", socket->peer_pid);
+        }
+        if (socket->family != AF_INET && socket->family != AF_INET6)
+                return name ? buffer_append_format(text, "%s socket", name)
+                            : buffer_append_format(text, "socket of family %u", socket->family);
+        buffer_append_text(text, protocol_name(socket));
+        if (socket->peer_port != 0) {
+                buffer_append_byte(text, ' ');
+                return append_address(text, socket, socket->peer_address, socket->peer_port);
+        }
+        if (socket->port == 0)
+                return buffer_failure(text);
+        buffer_append_text(text, " at ");
+        append_address(text, socket, socket->address, socket->port);
+        return socket->is_listening ? buffer_append_text(text, ", listening")
+                                    : buffer_failure(text);
+}
+
+static const char *last_part(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash ? slash + 1 : path;
+}
+
+/* A variable of a file, a place in it, or what is mapped there: never an address of the process. */
+static int name_futex(Collector *collector, const RecordSample *sample, Buffer *text) {
+        Process *process = find_process(collector, sample->tgid);
+        const ObjectTold *told = &collector->told;
+        const Symbol *symbol = NULL;
+        uint64_t vaddr, offset;
+        const char *file;
+        size_t number;
+        Span name = {};
+        int r = 0;
+
+        if (process && process->n_mappings > 0)
+                r = make_ready(collector, process);
+        if (r == 0 && process && process->unwind &&
+            unwind_find_data(process->unwind, sample->object.futex, &number, &vaddr)) {
+                Module *module = collector->modules.all[number];
+
+                file = last_part(module->path);
+                r = module_find_data(module, vaddr, &symbol);
+                if (r == 0 && symbol)
+                        r = symbol_table_name(&module->data, symbol, &name);
+                if (r < 0)
+                        return r;
+                if (!symbol)
+                        return buffer_append_format(text, "[%s+0x%llx]", file,
+                                                    (unsigned long long) vaddr);
+                offset = vaddr - symbol->begin;
+                buffer_append(text, name.bytes, name.n);
+                if (offset != 0)
+                        buffer_append_format(text, "+0x%llx", (unsigned long long) offset);
+                return buffer_append_format(text, " in %s", file);
+        }
+        if (r < 0 || told->text.n == 0)
+                return r;
+        buffer_append(text, told->text.bytes, told->text.n);
+        return told->name.is_mapped_file
+                       ? buffer_append_format(text, "+0x%llx",
+                                              (unsigned long long) told->name.offset)
+                       : buffer_failure(text);
+}
+
+/* *ret stays STACK_OBJECT_NONE where it is not known. */
+static int find_object(Collector *collector, const RecordSample *sample, uint32_t stack,
+                       uint32_t *ret) {
+        Buffer *text = &collector->text;
+        RecordObjectKind kind = (RecordObjectKind) sample->object.kind;
+        int r = 0;
+
+        buffer_clear(text);
+        switch (kind) {
+        case RECORD_OBJECT_FILE:
+                r = buffer_append(text, collector->told.text.bytes, collector->told.text.n);
+                break;
+        case RECORD_OBJECT_SOCKET:
+                r = name_socket(sample, text);
+                break;
+        case RECORD_OBJECT_FUTEX:
+                r = name_futex(collector, sample, text);
+                break;
+        case RECORD_OBJECT_NONE:
+        case _RECORD_OBJECT_MAX:
+                break;
+        }
+        buffer_clear(&collector->told.text);
+        if (r < 0 || text->n == 0)
+                return r;
+        r = stack_table_add_object(&collector->table, kind, buffer_span(text), ret);
+        return r == 0 ? stack_table_place_object(&collector->table, stack, ret) : r;
+}
+
 static int take_sample(Collector *collector, const RecordMessage *message) {
         const RecordSample *sample = message->body;
         StackSampleKey key = {}, of_wait;
@@ -604,7 +778,7 @@ static int take_sample(Collector *collector, const RecordMessage *message) {
 
         if (message->n < sizeof(*sample) || sample->n_frames > RECORD_MAX_FRAMES ||
             message->n - sizeof(*sample) != sample->n_stack_bytes ||
-            sample->place > _RECORD_PLACE_MAX)
+            sample->place > _RECORD_PLACE_MAX || sample->object.kind >= _RECORD_OBJECT_MAX)
                 return -EBADMSG;
         collector->n_taken++;
         if (sample->is_waker)
@@ -619,6 +793,8 @@ static int take_sample(Collector *collector, const RecordMessage *message) {
         of_wait = key;
         of_wait.place = sample->place;
         find_waker(collector, sample, &of_wait);
+        if (r == 0)
+                r = find_object(collector, sample, key.stack, &of_wait.object);
         if (r == 0 && sample->place < _RECORD_PLACE_MAX)
                 r = add_part(collector, of_wait, &sample->wait, sample->seen_ns - sample->queue.ns);
         key.place = RECORD_PLACE_run_queue;
@@ -718,6 +894,8 @@ int collector_take(Collector *collector, RecordMessage *message) {
                 return take_lengths(collector, message);
         case RECORD_MESSAGE_TIMES:
                 return take_times(collector, message);
+        case RECORD_MESSAGE_OBJECT:
+                return take_object(collector, message);
         case RECORD_MESSAGE_SEEK:
         case RECORD_MESSAGE_END:
         case RECORD_MESSAGE_FULL:

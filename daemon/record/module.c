@@ -18,6 +18,7 @@ void modules_done(Modules *modules) {
                 (void) elf_end(module->elf);
                 (void) fd_close(module->fd);
                 symbol_table_done(&module->symbols);
+                symbol_table_done(&module->data);
                 free(module->path);
                 free(module);
         }
@@ -135,6 +136,19 @@ void module_name_debug_file(const Module *module, DebugFileName *ret) {
                 memcpy(ret->link, link, strlen(link));
 }
 
+/* Once: those of the file itself, or of the one that has what was taken out of it. */
+static int read_symbols(SymbolTable *table, bool *is_read, Elf *elf, SymbolKind kind) {
+        int r = 0;
+
+        if (*is_read)
+                return 0;
+        *is_read = true;
+        if (elf)
+                r = symbol_table_add_elf(table, elf, kind);
+        symbol_table_sort(table);
+        return r;
+}
+
 int module_take_debug_file(Module *module, int fd) {
         _cleanup_(fd_closep) int owned = fd;
         Elf *elf = elf_begin(owned, ELF_C_READ, NULL);
@@ -143,24 +157,26 @@ int module_take_debug_file(Module *module, int fd) {
 
         if (elf && elf_kind(elf) == ELF_K_ELF)
                 read_build_id(elf, build_id);
-        if (!module->has_symbols && build_id[0] != '\0' &&
-            strcmp(build_id, module->build_id) == 0 && symbol_table_is_whole(elf)) {
-                module->has_symbols = true;
-                r = symbol_table_add_elf(&module->symbols, elf);
-                symbol_table_sort(&module->symbols);
+        if (build_id[0] != '\0' && strcmp(build_id, module->build_id) == 0 &&
+            symbol_table_is_whole(elf)) {
+                r = read_symbols(&module->symbols, &module->has_symbols, elf, SYMBOL_FUNCTION);
+                if (r == 0)
+                        r = read_symbols(&module->data, &module->has_data, elf, SYMBOL_DATA);
         }
         (void) elf_end(elf);
         return r;
 }
 
 int module_find_symbol(Module *module, uint64_t vaddr, const Symbol **ret) {
-        int r = 0;
+        int r = read_symbols(&module->symbols, &module->has_symbols, module->elf, SYMBOL_FUNCTION);
 
-        if (!module->has_symbols) {
-                module->has_symbols = true;
-                r = module->elf ? symbol_table_add_elf(&module->symbols, module->elf) : 0;
-                symbol_table_sort(&module->symbols);
-        }
         *ret = symbol_table_find(&module->symbols, vaddr);
+        return r;
+}
+
+int module_find_data(Module *module, uint64_t vaddr, const Symbol **ret) {
+        int r = read_symbols(&module->data, &module->has_data, module->elf, SYMBOL_DATA);
+
+        *ret = symbol_table_find(&module->data, vaddr);
         return r;
 }

@@ -35,8 +35,9 @@ typedef struct Module {
         Elf *elf;   /* owned; NULL: likewise, or it is no ELF file */
         uint64_t dev, inode;
         char build_id[2 * BUILD_ID_MAX_BYTES + 1]; /* hexadecimal; "" when there is none */
-        bool has_symbols;                          /* they have been read */
-        SymbolTable symbols;
+        bool has_symbols, has_data;                /* they have been read */
+        SymbolTable symbols;                       /* functions */
+        SymbolTable data;                          /* variables */
 } Module;
 
 typedef struct Modules {
@@ -66,3 +67,5 @@ void module_name_debug_file(const Module *module, DebugFileName *ret);
 _must_check_ int module_take_debug_file(Module *module, int fd);
 /* The function at @vaddr, an address of the file; NULL when there is none. -ENOMEM. */
 _must_check_ int module_find_symbol(Module *module, uint64_t vaddr, const Symbol **ret);
+/* The variable there, likewise. */
+_must_check_ int module_find_data(Module *module, uint64_t vaddr, const Symbol **ret);

@@ -11,9 +11,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "kernel/procfs/proc-task.h"
 #include "kernel/text/cursor.h"
+#include "kernel/text/keyed-numbers.h"
 #include "kernel/text/text-file.h"
 
 #define DEBUG_DIRECTORY "/usr/lib/debug"
@@ -44,6 +46,16 @@ static bool is_of_program(uint32_t tgid, uint64_t dev) {
         if (mounts)
                 (void) fclose(mounts);
         return is_found;
+}
+
+int process_file_read_maps(uint32_t tgid, char *space, size_t n_space, size_t *ret_n) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        char path[32];
+
+        *ret_n = 0;
+        (void) snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        return fd < 0 ? -errno : file_read_at(fd, space, n_space, 0, ret_n);
 }
 
 int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping, ProcessDevice *last) {
@@ -231,4 +243,33 @@ int process_file_open_jit_map(int root, uint32_t tgid) {
         (void) snprintf(path, sizeof(path), "/tmp/perf-%u.map", number);
         fd = open_regular(find_below(root, path), &status);
         return fd >= 0 && status.st_uid == uid ? TAKE_FD(fd) : -EBADF;
+}
+
+/* descriptors */
+
+size_t process_file_read_path(uint32_t tgid, uint32_t descriptor, uint64_t inode,
+                              char ret[static PROCESS_FILE_PATH_BYTES]) {
+        static const Span keys[] = { SPAN_LITERAL("ino") };
+        uint64_t value;
+        Fields fields = { .keys = keys, .n_keys = ELEMENTSOF(keys), .values = &value };
+        char link[48], text[1024];
+        size_t n_text = 0;
+        Span key, word;
+        Cursor lines;
+        ssize_t n;
+        int r;
+
+        (void) snprintf(link, sizeof(link), "/proc/%u/fd/%u", tgid, descriptor);
+        n = readlink(link, ret, PROCESS_FILE_PATH_BYTES);
+        if (n <= 0 || (size_t) n >= PROCESS_FILE_PATH_BYTES || ret[0] != '/')
+                return 0;
+        /* After the path: the descriptor may stand for another file at any time. */
+        (void) snprintf(link, sizeof(link), "/proc/%u/fdinfo/%u", tgid, descriptor);
+        r = text_file_read(AT_FDCWD, link, text, sizeof(text), &n_text);
+        if (r != 0 && r != TEXT_E_TOO_LARGE) /* locks of the file come behind it */
+                return 0;
+        lines = (Span){ text, n_text };
+        while (fields.present == 0 && cursor_colon_pair(&lines, &key, &word))
+                (void) fields_put(&fields, key, word);
+        return fields.present != 0 && value == inode ? (size_t) n : 0;
 }

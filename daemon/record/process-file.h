@@ -22,6 +22,7 @@ typedef struct ProcessDevice {
         uint64_t dev;
         bool is_known, is_of_program;
 } ProcessDevice;
+#define PROCESS_FILE_PATH_BYTES PROCESS_MAP_PATH_BYTES
 
 /*
  * The very file that is mapped, also where it was deleted or replaced; negative: it cannot be, or
@@ -29,6 +30,9 @@ typedef struct ProcessDevice {
  * for the first of some files of a process that are opened one after the other.
  */
 int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping, ProcessDevice *last);
+
+/* /proc/PID/maps, as much of it as there is room for. 0 or -errno. */
+_must_check_ int process_file_read_maps(uint32_t tgid, char *space, size_t n_space, size_t *ret_n);
 
 /* The root directory of the process, only to look below it; negative: it has ended. */
 int process_file_open_root(uint32_t tgid);
@@ -55,3 +59,11 @@ bool process_file_is_of_image(uint32_t tgid, uint64_t start_stack);
  * anybody may write to /tmp. Negative: there is none.
  */
 int process_file_open_jit_map(int root, uint32_t tgid);
+
+/*
+ * The path of what @descriptor of the process stands for, if that still is the file with @inode,
+ * as the kernel tells it: neither is opened, so that no file system is asked. Not of one that has
+ * no path, as a pipe. Returns how long it is; 0: it is not known.
+ */
+size_t process_file_read_path(uint32_t tgid, uint32_t descriptor, uint64_t inode,
+                              char ret[static PROCESS_FILE_PATH_BYTES]);

@@ -17,6 +17,8 @@
  *     PROCESS  RecordProcess, Mapping of it in ascending order; replaces what was told of it before
  *     JIT      RecordProcess, which was told before; a descriptor of the map of its code that was
  *              made at run time
+ *     OBJECT   RecordObjectName, a path or a word: of what the wait of the next sample is on, or of
+ *              what is mapped there
  *     SAMPLE   RecordSample, bytes of the stack; also of a waker, before the sample of its wait
  *     GROUP    CourseGroup; groups are numbered in the order in which they are told
  *     STEP     CourseStep
@@ -56,6 +58,7 @@ typedef enum RecordMessageKind {
         RECORD_MESSAGE_LENGTHS,
         RECORD_MESSAGE_TIMES,
         RECORD_MESSAGE_FULL,
+        RECORD_MESSAGE_OBJECT,
         _RECORD_MESSAGE_MAX,
 } RecordMessageKind;
 
@@ -80,6 +83,10 @@ typedef struct RecordProcess {
 typedef struct RecordFull {
         uint64_t end; /* a RecordEnd */
 } RecordFull;
+typedef struct RecordObjectName {
+        uint64_t is_mapped_file;
+        uint64_t offset; /* in that, of a futex */
+} RecordObjectName;
 
 typedef struct RecordSummary {
         uint64_t begin_boottime_ns, end_boottime_ns;

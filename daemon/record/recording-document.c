@@ -17,6 +17,7 @@
 static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
 static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
 static const char *const ends[_RECORD_END_MAX] = RECORD_END_NAMES;
+static const char *const object_kinds[_RECORD_OBJECT_MAX] = STACK_OBJECT_NAMES;
 
 /* tables */
 
@@ -24,23 +25,24 @@ static const char *const ends[_RECORD_END_MAX] = RECORD_END_NAMES;
 #define FRAME_COLUMNS(C) C(module) C(offset) C(name)
 #define STACK_COLUMNS(C) C(frames)
 #define THREAD_COLUMNS(C) C(tid) C(tgid) C(start_boottime_ns) C(comm) C(process) C(only_wakes)
-#define SAMPLE_COLUMNS(C) \
-        C(thread)         \
-        C(place)          \
-        C(stack)          \
-        C(long_ns)        \
-        C(long_count)     \
-        C(short_ns)       \
-        C(short_count)    \
-        C(short_variance_us2) C(max_ns) C(waker) C(waker_stack) C(held_place) C(held_stack)
+#define SAMPLE_COLUMNS(C)     \
+        C(thread)             \
+        C(place)              \
+        C(stack)              \
+        C(long_ns)            \
+        C(long_count)         \
+        C(short_ns)           \
+        C(short_count)        \
+        C(short_variance_us2) \
+        C(max_ns) C(object) C(waker) C(waker_stack) C(held_place) C(held_stack)
+#define OBJECT_COLUMNS(C) C(kind) C(name)
 #define GROUP_COLUMNS(C) C(process) C(thread)
 #define STEP_COLUMNS(C) C(begin_boottime_ns) C(end_boottime_ns) C(threads) C(ended)
 #define CELL_COLUMNS(C) C(step) C(group) C(place) C(ns)
 #define TIME_COLUMNS(C) C(thread) C(place) C(ns)
 #define LENGTH_COLUMNS(C) C(process) C(comm) C(place) C(at_least_ns) C(count) C(ns)
-/* The last ones, which are there if it is told who ends waits. */
+/* The last one, which is there if it is told who ends waits. */
 #define THREAD_COLUMNS_OF_WAKERS 1u
-#define SAMPLE_COLUMNS_OF_WAKERS 4u
 
 #define COLUMN_NAME(name) #name,
 #define DEFINE_COLUMNS(word, LIST, PREFIX)                               \
@@ -57,6 +59,7 @@ static const char *const ends[_RECORD_END_MAX] = RECORD_END_NAMES;
 #define STACK_(name) STACK_##name,
 #define THREAD_(name) THREAD_##name,
 #define SAMPLE_(name) SAMPLE_##name,
+#define OBJECT_(name) OBJECT_##name,
 #define GROUP_(name) GROUP_##name,
 #define STEP_(name) STEP_##name,
 #define CELL_(name) CELL_##name,
@@ -67,6 +70,7 @@ DEFINE_COLUMNS(frame, FRAME_COLUMNS, FRAME_)
 DEFINE_COLUMNS(stack, STACK_COLUMNS, STACK_)
 DEFINE_COLUMNS(thread, THREAD_COLUMNS, THREAD_)
 DEFINE_COLUMNS(sample, SAMPLE_COLUMNS, SAMPLE_)
+DEFINE_COLUMNS(object, OBJECT_COLUMNS, OBJECT_)
 DEFINE_COLUMNS(group, GROUP_COLUMNS, GROUP_)
 DEFINE_COLUMNS(step, STEP_COLUMNS, STEP_)
 DEFINE_COLUMNS(cell, CELL_COLUMNS, CELL_)
@@ -184,6 +188,8 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
                                 json_write_text(json, places[place]);
                 json_write_end(json);
         }
+        if (facts->objects)
+                json_write_member_bool(json, "objects", true);
         if (facts->histogram) {
                 json_write_member_bool(json, "histogram", true);
                 RECORDING_LENGTH_COUNTS(WRITE_COUNT)
@@ -253,8 +259,33 @@ static void write_waker(JsonWriter *json, const StackSampleKey *key) {
         write_stack_number(json, key->held != 0, key->held_stack);
 }
 
-static void write_samples(Output *output, const StackTable *table, bool has_wakers) {
+static void write_objects(Output *output, const StackTable *table) {
         JsonWriter *json = &output->json;
+
+        begin_table(output, "objects", object_names, ELEMENTSOF(object_names));
+        for (size_t i = 0; i < table->n_objects; i++) {
+                json_write_array(json);
+                json_write_text(json, object_kinds[table->objects[i].kind]);
+                json_write_name(json, span_of(table->names.bytes + table->objects[i].name));
+                end_row(output);
+        }
+        end_table(output);
+}
+
+static void write_object(JsonWriter *json, uint32_t object) {
+        if (object == STACK_OBJECT_NONE)
+                json_write_null(json);
+        else if (object == STACK_OBJECT_OTHERS)
+                json_write_text(json, "others");
+        else
+                json_write_u64(json, object - 1);
+}
+
+static void write_samples(Output *output, const StackTable *table, const RecordingFacts *facts) {
+        bool has_wakers = recording_has_wakers(facts);
+        const char *columns[_SAMPLE_MAX];
+        JsonWriter *json = &output->json;
+        size_t n_columns = 0;
 
         begin_table(output, "threads", thread_names,
                     ELEMENTSOF(thread_names) - (has_wakers ? 0 : THREAD_COLUMNS_OF_WAKERS));
@@ -272,8 +303,10 @@ static void write_samples(Output *output, const StackTable *table, bool has_wake
                 end_row(output);
         }
         end_table(output);
-        begin_table(output, "samples", sample_names,
-                    ELEMENTSOF(sample_names) - (has_wakers ? 0 : SAMPLE_COLUMNS_OF_WAKERS));
+        for (unsigned i = 0; i < _SAMPLE_MAX; i++)
+                if (i < SAMPLE_object || (i == SAMPLE_object ? facts->objects : has_wakers))
+                        columns[n_columns++] = sample_names[i];
+        begin_table(output, "samples", columns, n_columns);
         for (size_t i = 0; i < table->n_samples; i++) {
                 const StackSample *sample = &table->samples[i];
 
@@ -290,6 +323,8 @@ static void write_samples(Output *output, const StackTable *table, bool has_wake
                 json_write_u64(json, sample->n_short);
                 json_write_u64(json, sample->short_variance_us2);
                 json_write_u64(json, sample->max_ns);
+                if (facts->objects)
+                        write_object(json, sample->key.object);
                 if (has_wakers)
                         write_waker(json, &sample->key);
                 end_row(output);
@@ -396,7 +431,9 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
         }
         end_table(&output);
         write_frames(&output, table);
-        write_samples(&output, table, recording_has_wakers(facts));
+        if (facts->objects)
+                write_objects(&output, table);
+        write_samples(&output, table, facts);
         if (facts->every_ns > 0)
                 write_course(&output, course);
         if (facts->histogram)
@@ -599,6 +636,38 @@ static int read_stack_number(Reader *reader, unsigned column, uint32_t *ret) {
         return 0;
 }
 
+static int end_object(void *userdata) {
+        Reader *reader = userdata;
+        StackTable *table = &reader->result->table;
+        Span name = buffer_span(&reader->row.texts[OBJECT_name]);
+        size_t n_before = table->n_objects;
+        unsigned kind = name_find(buffer_span(&reader->row.texts[OBJECT_kind]), object_kinds,
+                                  _RECORD_OBJECT_MAX);
+        uint32_t number;
+        int r;
+
+        if (kind == RECORD_OBJECT_NONE || kind == _RECORD_OBJECT_MAX || name.n == 0)
+                return fail(reader, "a kind and a name are expected");
+        r = stack_table_add_object(table, (RecordObjectKind) kind, name, &number);
+        return r == 0 && table->n_objects != n_before + 1
+                       ? fail(reader, "an object is there twice, or there are too many")
+                       : r;
+}
+
+static int read_object(Reader *reader, StackSampleKey *key) {
+        const Row *row = &reader->row;
+        Span word = buffer_span(&row->texts[SAMPLE_object]);
+
+        if (span_is(word, "others"))
+                key->object = STACK_OBJECT_OTHERS;
+        else if (word.n > 0 || (row->present & 1u << SAMPLE_object &&
+                                row->values[SAMPLE_object] >= reader->result->table.n_objects))
+                return fail(reader, "the number of an object is expected");
+        else if (row->present & 1u << SAMPLE_object)
+                key->object = (uint32_t) row->values[SAMPLE_object] + 1;
+        return 0;
+}
+
 /* Whoever wakes is a thread of the table, or a word; there may be a stack. */
 static int read_waker(Reader *reader, StackSampleKey *key) {
         const StackTable *table = &reader->result->table;
@@ -633,9 +702,9 @@ static int end_sample(void *userdata) {
         const Row *row = &reader->row;
         const uint64_t *values = row->values;
         StackSample sample = {};
-        unsigned may_be_null = 1u << SAMPLE_stack | 1u << SAMPLE_place | 1u << SAMPLE_waker |
-                               1u << SAMPLE_waker_stack | 1u << SAMPLE_held_place |
-                               1u << SAMPLE_held_stack;
+        unsigned may_be_null = 1u << SAMPLE_stack | 1u << SAMPLE_place | 1u << SAMPLE_object |
+                               1u << SAMPLE_waker | 1u << SAMPLE_waker_stack |
+                               1u << SAMPLE_held_place | 1u << SAMPLE_held_stack;
         int r;
 
         sample.key.place =
@@ -654,7 +723,9 @@ static int end_sample(void *userdata) {
         sample.n_short = values[SAMPLE_short_count];
         sample.short_variance_us2 = values[SAMPLE_short_variance_us2];
         sample.max_ns = values[SAMPLE_max_ns];
-        r = read_waker(reader, &sample.key);
+        r = read_object(reader, &sample.key);
+        if (r == 0)
+                r = read_waker(reader, &sample.key);
         return r == 0 ? stack_table_put_sample(table, &sample) : r;
 }
 
@@ -775,6 +846,7 @@ static const TableRows tables[] = {
         { _FRAME_MAX, frame_name_of, frame_find, begin_row, read_cell, end_frame, NULL },
         { _STACK_MAX, stack_name_of, stack_find, begin_row, read_frames, end_stack, NULL },
         { _THREAD_MAX, thread_name_of, thread_find, begin_row, read_cell, end_thread, NULL },
+        { _OBJECT_MAX, object_name_of, object_find, begin_row, read_cell, end_object, NULL },
         { _SAMPLE_MAX, sample_name_of, sample_find, begin_row, read_cell, end_sample, NULL },
         { _GROUP_MAX, group_name_of, group_find, begin_row, read_cell, end_group, NULL },
         { _STEP_MAX, step_name_of, step_find, begin_row, read_cell, end_step, NULL },
@@ -805,6 +877,7 @@ static const DocumentSection sections[] = {
         { "frames", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "stacks", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "threads", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
+        { "objects", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "samples", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "groups", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
         { "steps", DOCUMENT_TABLE, .read = begin_rows, .next = next_row },
@@ -918,6 +991,8 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
         RECORDING_LENGTH_COUNTS(READ_COUNT)
         if (span_is(key, "histogram"))
                 return json_scanner_bool(scanner, &facts->histogram);
+        if (span_is(key, "objects"))
+                return json_scanner_bool(scanner, &facts->objects);
         if (span_is(key, "holders"))
                 return json_scanner_bool(scanner, &facts->holders);
         if (span_is(key, "wakers"))

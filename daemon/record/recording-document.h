@@ -80,6 +80,7 @@ typedef struct RecordingFacts {
         bool holders;            /* it is told who ends waits for locks */
         bool wakers;             /* and who ends all other waits */
         bool histogram;          /* waits were counted by their lengths */
+        bool objects;            /* it is told what waits were on */
         RecordScope scope;
 } RecordingFacts;
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +16,7 @@
 #include "base/index.h"
 #include "kernel/procfs/process-map.h"
 #include "kernel/text/text-file.h"
+#include "record/object-finder.h"
 #include "record/process-file.h"
 #include "view/glob.h"
 
@@ -65,6 +65,7 @@ struct Sampler {
         Pending pending[32];
         size_t n_pending;
         Index by_file;
+        ObjectFinder objects;
         char *text; /* MAPS_BYTES */
         uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
         Mapping mappings[RECORD_MAPPINGS_MAX];
@@ -245,17 +246,6 @@ static void add_mapping(Sampler *sampler, const ProcessMapping *mapping, size_t 
                         (Mapping){ mapping->start, mapping->end, mapping->offset, module };
 }
 
-/* As much as there is room for. */
-static int read_maps(Sampler *sampler, uint32_t tgid, size_t *ret_n) {
-        char path[32];
-        _cleanup_(fd_closep) int fd = -EBADF;
-
-        *ret_n = 0;
-        (void) snprintf(path, sizeof(path), "/proc/%u/maps", tgid);
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-        return fd < 0 ? -errno : file_read_at(fd, sampler->text, MAPS_BYTES, 0, ret_n);
-}
-
 /*
  * Tells of what a process has mapped, unless it was told so before. @sample is of it. One that has
  * ended has nothing: what was told of an earlier image is not its own.
@@ -269,7 +259,7 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
         ProcessMapping mapping;
         size_t n = 0, n_bytes;
         Cursor cursor;
-        int r = read_maps(sampler, known->tgid, &n_bytes);
+        int r = process_file_read_maps(known->tgid, sampler->text, MAPS_BYTES, &n_bytes);
 
         if (r == -ENOMEM || r == -EMFILE)
                 return r;
@@ -364,6 +354,19 @@ static bool has_wanted_name(const Sampler *sampler, const char comm[static TASK_
         return wanted[0] == '\0' || is_called(comm, wanted) || is_called(process, wanted);
 }
 
+/* Tells what the wait of the next sample is on, as far as that one does not do so itself. */
+static int tell_object(Sampler *sampler, const RecordSample *sample) {
+        RecordObjectName name;
+        Span text;
+        int r = object_finder_find(&sampler->objects, sample, sampler->text, MAPS_BYTES, &name,
+                                   &text);
+
+        return r < 0 || text.n == 0
+                       ? r
+                       : record_message_send(sampler->options.socket, RECORD_MESSAGE_OBJECT, &name,
+                                             sizeof(name), text.bytes, text.n, -1);
+}
+
 /* 0; 1: it is of a thread with another name, and left out; -errno. */
 static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
         int r = 0;
@@ -380,6 +383,8 @@ static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
                 return 1;
         if (!sample->is_kernel_thread && sample->has_registers)
                 r = know_process(sampler, sample);
+        if (r == 0)
+                r = tell_object(sampler, sample);
         if (r == 0)
                 r = record_message_send(sampler->options.socket, RECORD_MESSAGE_SAMPLE, sample, n,
                                         NULL, 0, -1);
@@ -537,6 +542,7 @@ Sampler *sampler_free(Sampler *sampler) {
                 (void) munmap(sampler->control, sizeof(LedgerControl));
         index_done(&sampler->by_tgid);
         index_done(&sampler->by_file);
+        object_finder_done(&sampler->objects);
         free(sampler->known);
         free(sampler->files);
         free(sampler->text);

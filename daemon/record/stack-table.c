@@ -15,6 +15,11 @@ void stack_table_done(StackTable *table) {
         free(table->numbers);
         free(table->stacks);
         index_done(&table->by_stack);
+        free(table->objects);
+        index_done(&table->by_object);
+        free(table->pairs);
+        index_done(&table->by_pair);
+        free(table->pairs_each);
         free(table->threads);
         index_done(&table->by_thread);
         free(table->samples);
@@ -59,6 +64,18 @@ static Span key_of_stack(const void *owner, size_t element) {
         return n > 0 ? (Span){ (const char *) (table->numbers + begin),
                                n * sizeof(*table->numbers) }
                      : (Span){};
+}
+
+static Span key_of_object(const void *owner, size_t element) {
+        const StackTable *table = owner;
+
+        return (Span){ (const char *) &table->objects[element], sizeof(StackObject) };
+}
+
+static Span key_of_pair(const void *owner, size_t element) {
+        const StackTable *table = owner;
+
+        return (Span){ (const char *) table->pairs[element], sizeof(table->pairs[element]) };
 }
 
 static Span key_of_thread(const void *owner, size_t element) {
@@ -157,6 +174,63 @@ int stack_table_add_stack(StackTable *table, const uint32_t *frames, size_t n, u
                 table->stacks[table->n_stacks++] = table->n_numbers;
         }
         *ret = (uint32_t) found;
+        return 0;
+}
+
+int stack_table_add_object(StackTable *table, RecordObjectKind kind, Span name, uint32_t *ret) {
+        StackObject object = { .kind = kind };
+        Span key = { (const char *) &object, sizeof(object) };
+        bool is_full = table->n_objects >= STACK_MAX_OBJECTS ||
+                       name.n > STACK_OBJECTS_MAX_BYTES - table->n_object_bytes;
+        size_t found;
+        int r;
+
+        *ret = STACK_OBJECT_OTHERS;
+        if (is_full && index_find(&table->by_name, name, key_of_name, table) == INDEX_NONE)
+                return 0;
+        r = add_name(table, name, &object.name);
+        if (r < 0)
+                return r;
+        found = index_find(&table->by_object, key, key_of_object, table);
+        if (found == INDEX_NONE && !is_full) {
+                r = ARRAY_RESERVE(table->objects, table->n_objects_allocated, table->n_objects + 1);
+                if (r == 0)
+                        r = index_add(&table->by_object, key, table->n_objects);
+                if (r < 0)
+                        return r;
+                found = table->n_objects;
+                table->objects[table->n_objects++] = object;
+                table->n_object_bytes += name.n;
+        }
+        if (found != INDEX_NONE)
+                *ret = (uint32_t) found + 1;
+        return 0;
+}
+
+int stack_table_place_object(StackTable *table, uint32_t stack, uint32_t *object) {
+        const uint32_t pair[2] = { stack, *object };
+        Span key = { (const char *) pair, sizeof(pair) };
+        size_t n = table->n_pairs_each;
+        int r;
+
+        if (*object == STACK_OBJECT_NONE || *object == STACK_OBJECT_OTHERS || stack == STACK_NONE ||
+            index_find(&table->by_pair, key, key_of_pair, table) != INDEX_NONE)
+                return 0;
+        r = ARRAY_RESERVE(table->pairs_each, table->n_pairs_each, (size_t) stack + 1);
+        if (r == 0 && table->n_pairs_each > n)
+                memset(table->pairs_each + n, 0, table->n_pairs_each - n);
+        if (r == 0 && table->pairs_each[stack] == STACK_OBJECTS_EACH) {
+                *object = STACK_OBJECT_OTHERS;
+                return 0;
+        }
+        if (r == 0)
+                r = ARRAY_RESERVE(table->pairs, table->n_pairs_allocated, table->n_pairs + 1);
+        if (r == 0)
+                r = index_add(&table->by_pair, key, table->n_pairs);
+        if (r < 0)
+                return r;
+        memcpy(table->pairs[table->n_pairs++], pair, sizeof(pair));
+        table->pairs_each[stack]++;
         return 0;
 }
 

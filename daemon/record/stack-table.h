@@ -57,8 +57,23 @@ enum {
 #define STACK_WAKER_NAMES \
         { "none", "unknown", "later", "interrupt" }
 
+/* What waits are on; numbers of objects begin with 1. */
+typedef struct StackObject {
+        uint32_t kind; /* RecordObjectKind */
+        uint32_t name; /* where in the names */
+} StackObject;
+#define STACK_OBJECT_NONE 0u
+#define STACK_OBJECT_OTHERS UINT32_MAX /* one of those for which there was no room */
+#define STACK_MAX_OBJECTS 65536u
+#define STACK_OBJECTS_MAX_BYTES (8u << 20) /* of their names, which are of strangers */
+#define STACK_OBJECTS_EACH 64u             /* that are told apart behind one stack */
+/* As they are called in files and in replies; the first is null. */
+#define STACK_OBJECT_NAMES \
+        { "none", "file", "socket", "futex" }
+
 typedef struct StackSampleKey {
         uint32_t thread, stack, place;
+        uint32_t object;
         uint32_t waker, waker_stack; /* a stack of an interrupt or a thread; else 0 */
         uint32_t held, held_stack;   /* where the waker was meanwhile: a place plus 1; 0: unknown */
 } StackSampleKey;
@@ -96,6 +111,16 @@ typedef struct StackTable {
         size_t n_stacks, n_stacks_allocated;
         Index by_stack;
 
+        StackObject *objects;
+        size_t n_objects, n_objects_allocated, n_object_bytes;
+        Index by_object;
+        /* Which objects are behind which stack: numbers of both, one pair behind the other. */
+        uint32_t (*pairs)[2];
+        size_t n_pairs, n_pairs_allocated;
+        Index by_pair;
+        unsigned char *pairs_each; /* how many each stack has */
+        size_t n_pairs_each;
+
         StackThread *threads;
         size_t n_threads, n_threads_allocated;
         Index by_thread;
@@ -120,6 +145,14 @@ _must_check_ int stack_table_add_frame(StackTable *table, uint32_t module, uint6
 /* @frames: the outermost first. *ret may be STACK_NONE. -ENOMEM. */
 _must_check_ int stack_table_add_stack(StackTable *table, const uint32_t *frames, size_t n,
                                        uint32_t *ret);
+/* *ret: its number; STACK_OBJECT_OTHERS where there is no room for more. -ENOMEM. */
+_must_check_ int stack_table_add_object(StackTable *table, RecordObjectKind kind, Span name,
+                                        uint32_t *ret);
+/*
+ * Puts *object behind @stack, and STACK_OBJECT_OTHERS in its place where that stack has as many as
+ * are told apart: each makes samples of their own. -ENOMEM.
+ */
+_must_check_ int stack_table_place_object(StackTable *table, uint32_t stack, uint32_t *object);
 _must_check_ int stack_table_add_thread(StackTable *table, const StackThread *thread,
                                         uint32_t *ret);
 /* By its numbers and its start. NULL: it is not there. */

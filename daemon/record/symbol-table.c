@@ -69,8 +69,12 @@ static Span without_version(const char *name) {
         return (Span){ name, version ? (size_t) (version - name) : n };
 }
 
+static bool is_of_kind(unsigned type, SymbolKind kind) {
+        return kind == SYMBOL_DATA ? type == STT_OBJECT : type == STT_FUNC || type == STT_GNU_IFUNC;
+}
+
 /* Libraries have names of their own for what they export: local ones, and with underscores. */
-int symbol_table_add_elf(SymbolTable *table, Elf *elf) {
+int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind) {
         GElf_Shdr header;
         Elf_Scn *section = find_section(elf, SHT_SYMTAB, &header);
         Elf_Data *data;
@@ -89,8 +93,7 @@ int symbol_table_add_elf(SymbolTable *table, Elf *elf) {
                 if (!gelf_getsym(data, (int) i, &symbol))
                         break;
                 if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 ||
-                    (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
-                     GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC))
+                    !is_of_kind(GELF_ST_TYPE(symbol.st_info), kind))
                         continue;
                 name = elf_strptr(elf, header.sh_link, symbol.st_name);
                 if (name && *name)

@@ -4,9 +4,9 @@
 /*
  * SymbolTable
  *
- * The functions of one file, or of the kernel, sorted by address: for a program libdwfl would look
- * through all of them for every address. The text and the file are of somebody else: what makes no
- * sense in them is left out.
+ * The functions, or the variables, of one file, or the functions of the kernel, sorted by address:
+ * for a program libdwfl would look through all of them for every address. The text and the file are
+ * of somebody else: what makes no sense in them is left out.
  */
 
 #include <libelf.h>
@@ -37,11 +37,13 @@ typedef struct SymbolTable {
 } SymbolTable;
 
 void symbol_table_done(SymbolTable *table);
+typedef enum SymbolKind { SYMBOL_FUNCTION, SYMBOL_DATA } SymbolKind;
+
 /*
- * Adds the functions of .symtab, or, where there is none, of .dynsym; addresses are those of the
- * file. -ENOMEM. A file that libelf cannot read has none.
+ * Adds the functions, or variables, of .symtab, or, where there is none, of .dynsym; addresses are
+ * those of the file. -ENOMEM. A file that libelf cannot read has none.
  */
-_must_check_ int symbol_table_add_elf(SymbolTable *table, Elf *elf);
+_must_check_ int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind);
 /* Whether that is .symtab: nothing was taken out of the file. */
 bool symbol_table_is_whole(Elf *elf);
 /*
@@ -61,7 +63,7 @@ void symbol_table_sort(SymbolTable *table);
 void symbol_table_drop_replaced(SymbolTable *table);
 /* The name as its language has it, until the next call. -ENOMEM. */
 _must_check_ int symbol_table_name(SymbolTable *table, const Symbol *symbol, Span *ret);
-/* The function that @address is in, or NULL. */
+/* The one that @address is in, or NULL. */
 const Symbol *symbol_table_find(const SymbolTable *table, uint64_t address);
 static inline const char *symbol_table_text(const SymbolTable *table, uint32_t at) {
         return (const char *) table->names.bytes + at;

@@ -9,10 +9,22 @@
 #include <string.h>
 #include "base/array.h"
 
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "the order of registers is not known"
+#endif
+
+/* All that a process has mapped of a file: its data, too. */
+typedef struct Image {
+        uint64_t begin, end, bias;
+        size_t module;
+} Image;
+
 struct UnwindProcess {
         const Modules *modules; /* borrowed */
         Mapping *mappings;      /* owned */
         size_t n_mappings;
+        Image *images; /* owned; ascending */
+        size_t n_images;
         Dwfl *dwfl; /* owned; NULL: no frames but the innermost */
 
         /* of the stack at hand */
@@ -22,16 +34,6 @@ struct UnwindProcess {
         bool is_cut;
         UnwoundStack *result;
 };
-
-#if defined(__x86_64__)
-#define REGISTER_PC 16
-#define REGISTER_SP 19
-#elif defined(__aarch64__)
-#define REGISTER_PC 32
-#define REGISTER_SP 31
-#else
-#error "the order of registers is not known"
-#endif
 
 /* what libdwfl asks for */
 
@@ -76,7 +78,7 @@ static bool set_registers(Dwfl_Thread *thread, void *argument) {
                 words[i] = process->registers[order[i]];
         return dwfl_thread_state_registers(thread, 0, sizeof(order), words);
 #else
-        dwfl_thread_state_register_pc(thread, process->registers[REGISTER_PC]);
+        dwfl_thread_state_register_pc(thread, process->registers[UNWIND_PC]);
         return dwfl_thread_state_registers(thread, 0, 32, (const Dwarf_Word *) process->registers);
 #endif
 }
@@ -129,6 +131,17 @@ static bool find_vaddr(Elf *elf, uint64_t offset, uint64_t *ret) {
         return false;
 }
 
+bool unwind_find_data(const UnwindProcess *process, uint64_t address, size_t *ret_module,
+                      uint64_t *ret_vaddr) {
+        size_t found = ARRAY_FIRST(process->n_images, i, process->images[i].end > address);
+
+        if (found == process->n_images || process->images[found].begin > address)
+                return false;
+        *ret_module = process->images[found].module;
+        *ret_vaddr = address - process->images[found].bias;
+        return true;
+}
+
 static UnwoundFrame find_frame(const UnwindProcess *process, uint64_t address) {
         const Mapping *mapping = find_mapping(process, address);
         UnwoundFrame frame = { .module = SIZE_MAX, .address = address };
@@ -170,6 +183,8 @@ static void report(UnwindProcess *process, const Mapping *mapping, uint64_t *las
         }
         if (begin >= end || begin + bias < *last_end)
                 return;
+        process->images[process->n_images++] =
+                (Image){ begin + bias, end + bias, bias, mapping->module };
         reported = dwfl_report_module(process->dwfl, module->path, begin + bias, end + bias);
         if (!reported)
                 return;
@@ -187,7 +202,8 @@ int unwind_process_new(const Modules *modules, const Mapping *mappings, size_t n
                 return -ENOMEM;
         process->modules = modules;
         process->mappings = calloc(n + 1, sizeof(*mappings));
-        if (!process->mappings)
+        process->images = calloc(n + 1, sizeof(*process->images));
+        if (!process->mappings || !process->images)
                 return -ENOMEM;
         if (n > 0)
                 memcpy(process->mappings, mappings, n * sizeof(*mappings));
@@ -213,6 +229,7 @@ UnwindProcess *unwind_process_free(UnwindProcess *process) {
                 if (process->dwfl)
                         dwfl_end(process->dwfl);
                 free(process->mappings);
+                free(process->images);
                 free(process);
         }
         return NULL;
@@ -253,14 +270,14 @@ int unwind_stack(UnwindProcess *process, const uint64_t registers[static UNWIND_
 
         ret->n = 0;
         process->registers = registers;
-        process->sp = registers[REGISTER_SP];
+        process->sp = registers[UNWIND_SP];
         process->stack = stack;
         process->is_cut = false;
         process->result = ret;
         r = process->dwfl ? dwfl_getthread_frames(process->dwfl, 1, take_frame, process) : -1;
         ret->is_complete = (r == 0 && !process->is_cut) || ends_at_entry(process, ret);
         if (ret->n == 0)
-                ret->frames[ret->n++] = find_frame(process, registers[REGISTER_PC]);
+                ret->frames[ret->n++] = find_frame(process, registers[UNWIND_PC]);
         return 0;
 }
 

@@ -9,6 +9,7 @@
  * information of the files (.eh_frame), so that programs need no frame pointers.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/cleanup.h"
@@ -18,6 +19,13 @@
 
 #define UNWIND_MAX_FRAMES 128u
 #define UNWIND_REGISTERS 34u /* as RecordSample has them */
+#if defined(__x86_64__)
+#define UNWIND_PC 16
+#define UNWIND_SP 19
+#else /* aarch64 */
+#define UNWIND_PC 32
+#define UNWIND_SP 31
+#endif
 
 /* What a process has mapped of the executable part of a file. */
 typedef struct Mapping {
@@ -63,3 +71,9 @@ _must_check_ int unwind_stack(UnwindProcess *process,
  * is complete only where it ends at the entry of a program.
  */
 void unwind_callers(const UnwindProcess *process, Span callers, UnwoundStack *ret);
+/*
+ * Which module has @address among what it has mapped, data included, and the address in the file.
+ * False: none does.
+ */
+bool unwind_find_data(const UnwindProcess *process, uint64_t address, size_t *ret_module,
+                      uint64_t *ret_vaddr);

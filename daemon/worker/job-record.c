@@ -469,6 +469,7 @@ static RecordingFacts facts_of(const RecordSummary *summary, const Collector *co
                 .n_wakes = control->n_wakes,
                 .n_lost_wakes = control->n_lost_wakes,
                 .histogram = summary->has_lengths,
+                .objects = summary->waiting,
                 .n_lost_lengths = control->n_lost_lengths,
                 .n_unknown_lengths = control->n_unknown_lengths,
                 .sees_return = summary->sees_return,

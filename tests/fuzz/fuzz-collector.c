@@ -148,6 +148,30 @@ static uint64_t part_ns(const RecordPart *part) {
         return part->weight_ns == 0 ? 0 : MAX_OF(part->ns, part->weight_ns);
 }
 
+/* What the wait of a sample is on; the name that is told before it may be of something else. */
+static void take_object(Run *run, RecordObject *object) {
+        const RecordObjectName told = { .is_mapped_file = fuzz_take_u8(&run->input) & 1,
+                                        .offset = fuzz_take_u16(&run->input) };
+        Span name = fuzz_take(&run->input, fuzz_take_u8(&run->input) % 32);
+        _cleanup_(buffer_done) Buffer body = {};
+
+        object->kind = fuzz_take_u8(&run->input) % _RECORD_OBJECT_MAX;
+        if (object->kind == RECORD_OBJECT_FUTEX)
+                object->futex = take_address(run);
+        else if (object->kind == RECORD_OBJECT_SOCKET) {
+                Span bytes = fuzz_take(&run->input, sizeof(object->socket));
+
+                if (bytes.n > 0)
+                        memcpy(&object->socket, bytes.bytes, bytes.n);
+        }
+        (void) buffer_append(&body, &told, sizeof(told));
+        (void) buffer_append(&body, name.bytes ? name.bytes : "", name.n);
+        /* A path has no NUL. */
+        fuzz_expect((take(run, RECORD_MESSAGE_OBJECT, &body, -EBADF) == 0) ==
+                            (name.n > 0 && !memchr(name.bytes, '\0', name.n)),
+                    "a name is taken");
+}
+
 static void take_sample(Run *run) {
         uint8_t flags = fuzz_take_u8(&run->input), lie = fuzz_take_u8(&run->input);
         RecordSample sample = {
@@ -174,12 +198,16 @@ static void take_sample(Run *run) {
         sample.registers[SMALL_ELF_PC_AT] = take_address(run);
         sample.registers[SMALL_ELF_SP_AT] = flags & 64 ? take_address(run) : STACK;
         sample.n_stack_bytes = (uint32_t) (n_words * sizeof(uint64_t));
+        if (flags & 128)
+                take_object(run, &sample.object);
         if (lie > 0xf0) {
                 is_right = false;
                 if (lie == 0xff)
                         sample.n_frames = RECORD_MAX_FRAMES + 1 + fuzz_take_u16(&run->input);
                 else if (lie == 0xfe)
                         sample.place = _RECORD_PLACE_MAX + 1;
+                else if (lie == 0xfd)
+                        sample.object.kind = _RECORD_OBJECT_MAX;
                 else
                         sample.n_stack_bytes += lie;
         }
@@ -233,7 +261,7 @@ static void check(const Run *run) {
         char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
         _cleanup_(buffer_done) Buffer text = {}, again = {};
         RecordingDocument document = {};
-        const RecordingFacts facts = { .every_ns = 1 };
+        const RecordingFacts facts = { .every_ns = 1, .objects = true };
         uint64_t ns = 0, offset;
         Span rest;
         int r;

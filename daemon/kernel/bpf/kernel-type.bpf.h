@@ -130,11 +130,23 @@ struct inode {
         struct super_block *i_sb;
         unsigned long i_ino;
         __u16 i_mode;
-        __u32 i_rdev;
+        __u32 i_rdev, i_generation;
 };
 
+struct qstr {
+        const unsigned char *name;
+};
+struct dentry {
+        struct dentry *d_parent;
+        struct qstr d_name;
+};
+struct path {
+        struct dentry *dentry;
+};
 struct file {
+        struct path f_path;
         struct inode *f_inode;
+        void *private_data;
 };
 
 struct fdtable {
@@ -211,8 +223,37 @@ struct cred {
         struct user_namespace *user_ns;
 };
 
+struct upid {
+        __u32 nr;
+};
+struct hlist_node {
+        struct hlist_node *next;
+};
+struct hlist_head {
+        struct hlist_node *first;
+};
 struct pid {
         __u32 level;
+        struct hlist_head tasks[4]; /* by what it is the number of: of a thread, of a process */
+        struct upid numbers[1];     /* in each namespace, from the initial one on */
+};
+
+struct in6_addr {
+        __u8 bytes[16];
+};
+struct sock_common {
+        __u32 skc_daddr, skc_rcv_saddr;
+        __u16 skc_dport, skc_num, skc_family;
+        __u8 skc_state;
+        struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; /* with CONFIG_IPV6 */
+};
+struct sock {
+        struct sock_common __sk_common;
+        __u16 sk_protocol;
+        struct pid *sk_peer_pid;
+};
+struct socket {
+        struct sock *sk;
 };
 
 struct cpumask {
@@ -237,6 +278,7 @@ struct task_struct {
         struct task_struct *group_leader, *real_parent;
         struct signal_struct *signal;
         struct pid *thread_pid;
+        struct hlist_node pid_links[4]; /* in the lists of struct pid */
         const struct cred *real_cred;
         struct css_set *cgroups;
         struct mm_struct *mm;

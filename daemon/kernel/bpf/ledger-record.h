@@ -276,6 +276,9 @@ enum {
 
 /* Writes files back: an uninterruptible wait in it is one of WAIT_REASON_sync, too. */
 #define CALL_SYNCS 0x80u
+/* The first argument is a descriptor of what it waits for; so it is with CALL_DECIDES_FILE. */
+#define CALL_ON_FILE 0x40u
+#define CALL_REASON(decides) ((decides) & ~(CALL_SYNCS | CALL_ON_FILE))
 
 #define CALL_NUMBERS 512u /* as many are looked up */
 #define CALL_NONE 0xffffffffu
@@ -309,16 +312,16 @@ enum {
         C(splice,            275,  76, CALL_DECIDES_FILE)                                          \
         C(tee,               276,  77, CALL_DECIDES_FILE)                                          \
         C(vmsplice,          278,  75, CALL_DECIDES_FILE)                                          \
-        C(sendto,             44, 206, WAIT_REASON_socket)                                         \
-        C(sendmsg,            46, 211, WAIT_REASON_socket)                                         \
-        C(sendmmsg,          307, 269, WAIT_REASON_socket)                                         \
-        C(recvfrom,           45, 207, WAIT_REASON_socket)                                         \
-        C(recvmsg,            47, 212, WAIT_REASON_socket)                                         \
-        C(recvmmsg,          299, 243, WAIT_REASON_socket)                                         \
-        C(connect,            42, 203, WAIT_REASON_socket)                                         \
-        C(accept,             43, 202, WAIT_REASON_socket)                                         \
-        C(accept4,           288, 242, WAIT_REASON_socket)                                         \
-        C(shutdown,           48, 210, WAIT_REASON_socket)                                         \
+        C(sendto,             44, 206, WAIT_REASON_socket | CALL_ON_FILE)                          \
+        C(sendmsg,            46, 211, WAIT_REASON_socket | CALL_ON_FILE)                          \
+        C(sendmmsg,          307, 269, WAIT_REASON_socket | CALL_ON_FILE)                          \
+        C(recvfrom,           45, 207, WAIT_REASON_socket | CALL_ON_FILE)                          \
+        C(recvmsg,            47, 212, WAIT_REASON_socket | CALL_ON_FILE)                          \
+        C(recvmmsg,          299, 243, WAIT_REASON_socket | CALL_ON_FILE)                          \
+        C(connect,            42, 203, WAIT_REASON_socket | CALL_ON_FILE)                          \
+        C(accept,             43, 202, WAIT_REASON_socket | CALL_ON_FILE)                          \
+        C(accept4,           288, 242, WAIT_REASON_socket | CALL_ON_FILE)                          \
+        C(shutdown,           48, 210, WAIT_REASON_socket | CALL_ON_FILE)                          \
         C(open,                2,  -1, WAIT_REASON_file)                                           \
         C(openat,            257,  56, WAIT_REASON_file)                                           \
         C(openat2,           437, 437, WAIT_REASON_file)                                           \
@@ -331,21 +334,21 @@ enum {
         C(access,             21,  -1, WAIT_REASON_file)                                           \
         C(faccessat,         269,  48, WAIT_REASON_file)                                           \
         C(faccessat2,        439, 439, WAIT_REASON_file)                                           \
-        C(getdents64,        217,  61, WAIT_REASON_file)                                           \
+        C(getdents64,        217,  61, WAIT_REASON_file | CALL_ON_FILE)                            \
         C(readlinkat,        267,  78, WAIT_REASON_file)                                           \
         C(unlinkat,          263,  35, WAIT_REASON_file)                                           \
         C(renameat2,         316, 276, WAIT_REASON_file)                                           \
         C(mkdirat,           258,  34, WAIT_REASON_file)                                           \
-        C(ftruncate,          77,  46, WAIT_REASON_file)                                           \
-        C(fallocate,         285,  47, WAIT_REASON_file)                                           \
-        C(copy_file_range,   326, 285, WAIT_REASON_file)                                           \
+        C(ftruncate,          77,  46, WAIT_REASON_file | CALL_ON_FILE)                            \
+        C(fallocate,         285,  47, WAIT_REASON_file | CALL_ON_FILE)                            \
+        C(copy_file_range,   326, 285, WAIT_REASON_file | CALL_ON_FILE)                            \
         C(close,               3,  57, WAIT_REASON_file)                                           \
-        C(fsync,              74,  82, WAIT_REASON_file | CALL_SYNCS)                              \
-        C(fdatasync,          75,  83, WAIT_REASON_file | CALL_SYNCS)                              \
+        C(fsync,              74,  82, WAIT_REASON_file | CALL_SYNCS | CALL_ON_FILE)               \
+        C(fdatasync,          75,  83, WAIT_REASON_file | CALL_SYNCS | CALL_ON_FILE)               \
         C(msync,              26, 227, WAIT_REASON_file | CALL_SYNCS)                              \
         C(sync,              162,  81, WAIT_REASON_file | CALL_SYNCS)                              \
-        C(syncfs,            306, 267, WAIT_REASON_file | CALL_SYNCS)                              \
-        C(sync_file_range,   277,  84, WAIT_REASON_file | CALL_SYNCS)                              \
+        C(syncfs,            306, 267, WAIT_REASON_file | CALL_SYNCS | CALL_ON_FILE)               \
+        C(sync_file_range,   277,  84, WAIT_REASON_file | CALL_SYNCS | CALL_ON_FILE)               \
         C(io_getevents,      208,   4, WAIT_REASON_async_io)                                       \
         C(io_pgetevents,     333, 292, WAIT_REASON_async_io)                                       \
         C(io_uring_enter,    426, 426, WAIT_REASON_async_io)                                       \
@@ -354,15 +357,15 @@ enum {
         C(rt_sigtimedwait,   128, 137, WAIT_REASON_signal)                                         \
         C(rt_sigsuspend,     130, 133, WAIT_REASON_signal)                                         \
         C(pause,              34,  -1, WAIT_REASON_signal)                                         \
-        C(flock,              73,  32, WAIT_REASON_file_lock)                                      \
-        C(fcntl,              72,  25, CALL_DECIDES_FCNTL)                                         \
+        C(flock,              73,  32, WAIT_REASON_file_lock | CALL_ON_FILE)                       \
+        C(fcntl,              72,  25, CALL_DECIDES_FCNTL | CALL_ON_FILE)                          \
         C(semop,              65, 193, WAIT_REASON_ipc)                                            \
         C(semtimedop,        220, 192, WAIT_REASON_ipc)                                            \
         C(msgsnd,             69, 189, WAIT_REASON_ipc)                                            \
         C(msgrcv,             70, 188, WAIT_REASON_ipc)                                            \
         C(mq_timedsend,      242, 182, WAIT_REASON_ipc)                                            \
         C(mq_timedreceive,   243, 183, WAIT_REASON_ipc)                                            \
-        C(ioctl,              16,  29, WAIT_REASON_ioctl)                                          \
+        C(ioctl,              16,  29, WAIT_REASON_ioctl | CALL_ON_FILE)                           \
         C(restart_syscall,   219, 128, CALL_RESTARTS)
 // clang-format on
 

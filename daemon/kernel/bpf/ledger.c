@@ -888,7 +888,7 @@ int ledger_open(const TaskObjects *objects, Ledger **ret) {
 
 /* waits by reason */
 
-_Static_assert(CALL_SYNCS > _CALL_DECIDES_MAX, "a bit of its own beside what decides");
+_Static_assert(CALL_ON_FILE > _CALL_DECIDES_MAX, "bits of their own beside what decides");
 _Static_assert(sizeof(ReasonSums) == sizeof(__u64) * (_LEDGER_SUM_MAX - LEDGER_REASON_SUMS),
                "the ledger of the dead adds up what the account of reasons counts");
 _Static_assert(sizeof(TaskReasons) + sizeof(TaskWaits) + sizeof(WaitBegin) <= 512,

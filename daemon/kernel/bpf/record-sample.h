@@ -38,6 +38,53 @@ typedef struct RecordPart {
         __u64 weight_ns; /* 0: it was not taken */
 } RecordPart;
 
+/* What a wait is on, as far as its system call tells. */
+typedef enum RecordObjectKind {
+        RECORD_OBJECT_NONE, /* it is on nothing of these, or not known */
+        RECORD_OBJECT_FILE,
+        RECORD_OBJECT_SOCKET,
+        RECORD_OBJECT_FUTEX,
+        _RECORD_OBJECT_MAX,
+} RecordObjectKind;
+
+/* include/uapi/linux/stat.h: of a mode, without the permissions */
+#define RECORD_FILE_TYPE(mode) ((__u32) (mode) >> 12)
+#define RECORD_FILE_FIFO 1u
+#define RECORD_FILE_CHARACTER 2u
+#define RECORD_FILE_SOCKET 12u
+
+typedef struct RecordFile {
+        __u64 dev; /* as the kernel has it */
+        __u64 inode;
+        __u32 generation; /* of the inode: another file may get its number */
+        __u16 type;       /* RECORD_FILE_TYPE() */
+        __u16 is_alone;   /* it is in no directory, as what eventfd(2) makes */
+} RecordFile;
+#define RECORD_FILE_NAME_BYTES 40u /* with the NUL */
+
+typedef struct RecordSocket {
+        __u16 family, protocol;
+        __u16 port, peer_port; /* 0: there is none */
+        __u32 is_listening;
+        __u32 peer_pid;                     /* of a socket of this host; 0: not known */
+        __u8 address[16], peer_address[16]; /* the first 4 bytes of IPv4 */
+        char peer_comm[TASK_COMM_BYTES];
+} RecordSocket;
+
+typedef struct RecordObject {
+        __u32 kind;       /* RecordObjectKind */
+        __u32 descriptor; /* of a file or a socket */
+        union {
+                struct {
+                        RecordFile file;
+                        /* Without directories; it may be cut. */
+                        char file_name[RECORD_FILE_NAME_BYTES];
+                };
+                RecordSocket socket;
+                __u64 futex; /* its address in the process */
+        };
+} RecordObject;
+
 /*
  * Behind it are n_stack_bytes of the stack of user mode, from its sp on; with has_callers,
  * addresses in its functions, the innermost first, as frame pointers lead to them.
@@ -62,7 +109,8 @@ typedef struct RecordSample {
         __u64 sp;
         __u64 n_switches; /* with another number it has woken since */
         RecordPart wait, queue, running;
-        __u64 wake; /* which wake-up ended the wait, or, of a waker, its own number */
+        __u64 wake;          /* which wake-up ended the wait, or, of a waker, its own number */
+        RecordObject object; /* of the wait */
         char comm[TASK_COMM_BYTES], process[TASK_COMM_BYTES]; /* of its first thread */
         /* x86_64: r15 r14 r13 r12 bp bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss */
         /* aarch64: x0 ... x30, sp, pc, pstate */

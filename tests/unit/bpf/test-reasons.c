@@ -38,7 +38,7 @@ START_TEST(every_number_has_a_place) {
                 ck_assert_int_ge(calls[i].x86_64, 0);
                 ck_assert_int_lt(calls[i].x86_64, (int) CALL_NUMBERS);
                 ck_assert_int_lt(calls[i].aarch64, (int) CALL_NUMBERS);
-                ck_assert_uint_lt(calls[i].decides & ~CALL_SYNCS, _CALL_DECIDES_MAX);
+                ck_assert_uint_lt(CALL_REASON(calls[i].decides), _CALL_DECIDES_MAX);
         }
 }
 END_TEST
@@ -51,7 +51,7 @@ static bool is_of_a_call(WaitReason reason) {
 }
 
 static bool is_found_by(WaitReason reason, unsigned decides) {
-        switch (decides & ~CALL_SYNCS) {
+        switch (CALL_REASON(decides)) {
         case CALL_DECIDES_FUTEX:
         case CALL_DECIDES_FUTEX_VALUE:
                 return reason == WAIT_REASON_lock || reason == WAIT_REASON_futex;
@@ -61,7 +61,7 @@ static bool is_found_by(WaitReason reason, unsigned decides) {
         case CALL_DECIDES_FCNTL:
                 return reason == WAIT_REASON_file_lock;
         default:
-                return (decides & ~CALL_SYNCS) == reason;
+                return CALL_REASON(decides) == reason;
         }
 }
 
@@ -84,6 +84,21 @@ START_TEST(six_calls_write_back) {
                 n += writes;
         }
         ck_assert_uint_eq(n, 6);
+}
+END_TEST
+
+/* What decides what the reason is also is what the wait is on. */
+START_TEST(waits_for_sockets_and_locks_of_files_have_a_descriptor) {
+        for (size_t i = 0; i < ELEMENTSOF(calls); i++) {
+                unsigned reason = CALL_REASON(calls[i].decides);
+                bool has_one = calls[i].decides & CALL_ON_FILE;
+
+                if (reason == WAIT_REASON_socket || reason == WAIT_REASON_file_lock ||
+                    reason == CALL_DECIDES_FCNTL || reason == WAIT_REASON_ioctl)
+                        ck_assert_msg(has_one, "%s", calls[i].name);
+                else
+                        ck_assert_msg(!has_one || reason == WAIT_REASON_file, "%s", calls[i].name);
+        }
 }
 END_TEST
 
@@ -222,6 +237,7 @@ int main(void) {
         tcase_add_test(table, every_number_has_a_place);
         tcase_add_loop_test(table, every_reason_has_a_call_that_leads_to_it, 0, _WAIT_REASON_MAX);
         tcase_add_test(table, six_calls_write_back);
+        tcase_add_test(table, waits_for_sockets_and_locks_of_files_have_a_descriptor);
         suite_add_tcase(suite, table);
         tcase_add_checked_fixture(tcase, setup, teardown);
         tcase_add_test(tcase, without_programs_there_is_none);

@@ -6,7 +6,8 @@
  *
  * A program of two functions with call frame information, and nothing else: "work", whose frames
  * have 16 bytes with the return address in the upper half, and "start", which nobody called. It has
- * a build id and the name of a debug file; small_elf_strip() takes its symbols out.
+ * a variable "words", a build id and the name of a debug file; small_elf_strip() takes its symbols
+ * out.
  */
 
 #include <elf.h>
@@ -23,6 +24,7 @@
 #define SMALL_ELF_SECTIONS_AT 0x400
 #define SMALL_ELF_WORK 0x1000
 #define SMALL_ELF_START 0x1400
+#define SMALL_ELF_WORDS 0x1480 /* in the code, as there are no other pages */
 #define SMALL_ELF_BYTES 0x1500
 #define SMALL_ELF_ID "build-id"
 
@@ -65,7 +67,7 @@ static inline size_t small_elf_function(char *elf, size_t at, uint32_t begin, ui
 
 static inline void small_elf_make(char elf[static SMALL_ELF_BYTES]) {
         static const char names[] = "\0work\0start\0.symtab\0.strtab\0.eh_frame\0.eh_frame_hdr"
-                                    "\0.gnu_debuglink\0.note.gnu.build-id";
+                                    "\0.gnu_debuglink\0.note.gnu.build-id\0words";
         /* The address of the frame is the stack pointer and 16, and the caller's 8 below that. */
         static const unsigned char common[] = {
                 0,
@@ -129,6 +131,11 @@ static inline void small_elf_make(char elf[static SMALL_ELF_BYTES]) {
                   .st_shndx = 3,
                   .st_value = SMALL_ELF_START,
                   .st_size = SMALL_ELF_BYTES - SMALL_ELF_START },
+                { .st_name = 86,
+                  .st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT),
+                  .st_shndx = 3,
+                  .st_value = SMALL_ELF_WORDS,
+                  .st_size = 64 },
         };
         Elf64_Shdr sections[] = {
                 {},

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "record/collector.h"
@@ -800,6 +801,141 @@ START_TEST(code_of_the_kernel_in_each_process) {
 }
 END_TEST
 
+/* what waits are on */
+
+/* That of the last sample; "" where it is not told. */
+static const char *last_object(void) {
+        const StackTable *table = collector_table(collector);
+        uint32_t object = table->samples[table->n_samples - 1].key.object;
+
+        if (object == STACK_OBJECT_NONE)
+                return "";
+        if (object == STACK_OBJECT_OTHERS)
+                return "[others]";
+        return table->names.bytes + table->objects[object - 1].name;
+}
+
+static void take_name(const char *name, bool is_mapped_file, uint64_t offset) {
+        const RecordObjectName told = { is_mapped_file, offset };
+
+        ck_assert_int_eq(
+                take(RECORD_MESSAGE_OBJECT, &told, sizeof(told), name, strlen(name), -EBADF), 0);
+}
+
+static const char *object_of(const RecordObject *object) {
+        RecordSample sample = sample_of(sizeof(stack));
+
+        sample.object = *object;
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        return last_object();
+}
+
+START_TEST(a_file_has_the_path_that_was_told) {
+        const RecordObject file = { .kind = RECORD_OBJECT_FILE };
+        RecordSample sample = sample_of(sizeof(stack));
+
+        take_program();
+        take_name("/var/lib/data", false, 0);
+        ck_assert_str_eq(object_of(&file), "/var/lib/data");
+        /* It is of one sample alone. */
+        ck_assert_str_eq(object_of(&file), "");
+        take_name("/var/lib/data", false, 0);
+        ck_assert_str_eq(object_of(&(RecordObject){}), "");
+        ck_assert_str_eq(object_of(&file), "");
+        /* And of the wait, not of what comes behind it. */
+        take_name("/var/lib/data", false, 0);
+        sample.object = file;
+        sample.queue = (RecordPart){ 5, 5 };
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_object(), "");
+        ck_assert_int_eq(take(RECORD_MESSAGE_OBJECT, &(RecordObjectName){},
+                              sizeof(RecordObjectName), NULL, 0, -EBADF),
+                         -EBADMSG);
+        sample.object.kind = _RECORD_OBJECT_MAX;
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), -EBADMSG);
+}
+END_TEST
+
+static const struct {
+        RecordSocket socket;
+        const char *text;
+} socket_rows[] = {
+        { { .family = AF_INET,
+            .protocol = IPPROTO_TCP,
+            .port = 40000,
+            .peer_port = 5432,
+            .address = { 127, 0, 0, 1 },
+            .peer_address = { 192, 0, 2, 255 } },
+          "tcp 192.0.2.255:5432" },
+        { { .family = AF_INET, .protocol = IPPROTO_TCP, .port = 80, .is_listening = true },
+          "tcp at 0.0.0.0:80, listening" },
+        { { .family = AF_INET, .protocol = IPPROTO_UDP, .port = 53, .address = { 127, 0, 0, 53 } },
+          "udp at 127.0.0.53:53" },
+        { { .family = AF_INET, .protocol = IPPROTO_UDP }, "udp" },
+        { { .family = AF_INET, .protocol = 255, .port = 1, .peer_port = 1 }, "ip 0.0.0.0:1" },
+        { { .family = AF_INET6,
+            .protocol = IPPROTO_TCP,
+            .peer_port = 443,
+            .peer_address = { 0x20, 1, 0xd, 0xb8, [15] = 1 } },
+          "tcp [2001:db8::1]:443" },
+        { { .family = AF_INET6,
+            .protocol = IPPROTO_TCP,
+            .peer_port = 443,
+            .peer_address = { [10] = 0xff, [11] = 0xff, 192, 0, 2, 1 } },
+          "tcp 192.0.2.1:443" },
+        { { .family = AF_UNIX, .peer_pid = 7, .peer_comm = "sixteen letters!" },
+          "unix socket of sixteen letters! (7)" },
+        { { .family = AF_UNIX, .peer_pid = TGID, .peer_comm = "program" }, "unix socket" },
+        { { .family = AF_UNIX }, "unix socket" },
+        { { .family = AF_UNIX, .peer_pid = 7, .is_listening = true }, "unix socket, listening" },
+        { { .family = AF_NETLINK }, "netlink socket" },
+        { { .family = 0xffff }, "socket of family 65535" },
+};
+
+START_TEST(a_socket_has_an_other_side) {
+        const RecordObject object = { .kind = RECORD_OBJECT_SOCKET,
+                                      .socket = socket_rows[_i].socket };
+
+        ck_assert_str_eq(object_of(&object), socket_rows[_i].text);
+}
+END_TEST
+
+static const struct {
+        uint64_t address;
+        const char *told;
+        bool is_mapped_file;
+        const char *text;
+} futex_rows[] = {
+        { BASE + SMALL_ELF_WORDS, "[heap]", false, "words in program" },
+        { BASE + SMALL_ELF_WORDS + 63, NULL, false, "words+0x3f in program" },
+        { BASE + SMALL_ELF_WORDS + 64, NULL, false, "[program+0x14c0]" },
+        { BASE + 0x10, NULL, false, "[program+0x10]" }, /* before the code, and of the same file */
+        { BASE - 1, NULL, false, "" },
+        { BASE + SMALL_ELF_BYTES, "[heap]", false, "[heap]" },
+        { 0, "/dev/shm/x", true, "/dev/shm/x+0x1234" },
+        { UINT64_MAX, NULL, false, "" },
+};
+
+START_TEST(a_futex_has_a_variable_or_a_mapping) {
+        const RecordObject futex = { .kind = RECORD_OBJECT_FUTEX, .futex = futex_rows[_i].address };
+
+        take_program();
+        if (futex_rows[_i].told)
+                take_name(futex_rows[_i].told, futex_rows[_i].is_mapped_file, 0x1234);
+        ck_assert_str_eq(object_of(&futex), futex_rows[_i].text);
+}
+END_TEST
+
+/* Nothing is known of the process, but for what was told of its memory. */
+START_TEST(a_futex_of_a_process_that_is_gone) {
+        const RecordObject futex = { .kind = RECORD_OBJECT_FUTEX, .futex = BASE };
+
+        ck_assert_str_eq(object_of(&futex), "");
+        take_name("[anonymous]", false, 0);
+        ck_assert_str_eq(object_of(&futex), "[anonymous]");
+}
+END_TEST
+
 START_TEST(modules_of_no_sense) {
         const RecordModule module = {};
 
@@ -985,6 +1121,10 @@ int main(void) {
         tcase_add_test(tcase, code_made_at_run_time);
         tcase_add_test(tcase, code_without_end);
         tcase_add_test(tcase, code_of_the_kernel_in_each_process);
+        tcase_add_test(tcase, a_file_has_the_path_that_was_told);
+        tcase_add_loop_test(tcase, a_socket_has_an_other_side, 0, ELEMENTSOF(socket_rows));
+        tcase_add_loop_test(tcase, a_futex_has_a_variable_or_a_mapping, 0, ELEMENTSOF(futex_rows));
+        tcase_add_test(tcase, a_futex_of_a_process_that_is_gone);
         tcase_add_test(tcase, modules_of_no_sense);
         tcase_add_loop_test(tcase, mappings_ascend_and_have_modules, 0, ELEMENTSOF(mapping_rows));
         tcase_add_test(tcase, processes_of_a_wrong_size);

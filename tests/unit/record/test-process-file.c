@@ -194,6 +194,46 @@ START_TEST(programs_have_their_stacks) {
 }
 END_TEST
 
+static size_t path_of(int fd, uint64_t inode, char ret[static PROCESS_FILE_PATH_BYTES]) {
+        return process_file_read_path((uint32_t) getpid(), (uint32_t) fd, inode, ret);
+}
+
+START_TEST(a_descriptor_has_the_path_of_its_file_alone) {
+        char path[256], found[PROCESS_FILE_PATH_BYTES];
+        int fd, other, fds[2];
+        struct stat status;
+        size_t n;
+
+        put("file");
+        put("other");
+        (void) snprintf(path, sizeof(path), "%s/file", directory.path);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(fstat(fd, &status), 0);
+        n = path_of(fd, status.st_ino, found);
+        ck_assert_uint_eq(n, strlen(path));
+        ck_assert_int_eq(memcmp(found, path, n), 0);
+        ck_assert_uint_eq(path_of(fd, status.st_ino + 1, found), 0);
+        /* One without a name has had one. */
+        ck_assert_int_eq(unlink(path), 0);
+        n = path_of(fd, status.st_ino, found);
+        ck_assert_uint_eq(n, strlen(path) + strlen(" (deleted)"));
+        /* It stands for another one then. */
+        (void) snprintf(path, sizeof(path), "%s/other", directory.path);
+        other = open(path, O_RDONLY | O_CLOEXEC);
+        ck_assert_int_eq(dup2(other, fd), fd);
+        ck_assert_uint_eq(path_of(fd, status.st_ino, found), 0);
+        (void) close(other);
+        (void) close(fd);
+        ck_assert_uint_eq(path_of(fd, status.st_ino, found), 0);
+        ck_assert_int_eq(pipe(fds), 0);
+        ck_assert_int_eq(fstat(fds[0], &status), 0);
+        ck_assert_uint_eq(path_of(fds[0], status.st_ino, found), 0);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+}
+END_TEST
+
 static void set_up(void) {
         temporary_init(&directory);
 }
@@ -213,6 +253,7 @@ int main(void) {
         tcase_add_test(tcase, processes_that_are_gone);
         tcase_add_test(tcase, maps_of_the_same_user);
         tcase_add_test(tcase, programs_have_their_stacks);
+        tcase_add_test(tcase, a_descriptor_has_the_path_of_its_file_alone);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

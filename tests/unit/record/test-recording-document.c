@@ -428,6 +428,100 @@ START_TEST(wakers_have_threads_and_stacks) {
 }
 END_TEST
 
+START_TEST(objects_are_written_where_they_are_told) {
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        RecordingFacts facts = { .objects = true };
+        Buffer text = {}, both = {}, without = {};
+        RecordingDocument document;
+        StackSampleKey key = { .place = RECORD_PLACE_pipe };
+        StackTable table = {};
+        Modules modules = {};
+        const char *all;
+
+        fill(&table, &modules);
+        ck_assert_int_eq(stack_table_add_object(&table, RECORD_OBJECT_FILE,
+                                                SPAN_LITERAL("/a \"b\"\xff"), &key.object),
+                         0);
+        ck_assert_int_eq(stack_table_add_sample(&table, &key, 60, 60), 0);
+        ck_assert_int_eq(stack_table_add_object(&table, RECORD_OBJECT_FUTEX, SPAN_LITERAL("[heap]"),
+                                                &key.object),
+                         0);
+        ck_assert_int_eq(stack_table_add_sample(&table, &key, 60, 60), 0);
+        key.object = STACK_OBJECT_OTHERS;
+        ck_assert_int_eq(stack_table_add_sample(&table, &key, 60, 60), 0);
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &(Course){}, &modules, take_text, &text),
+                0);
+        ck_assert_msg(read_back(buffer_span(&text), &document, complaint) == 0, "%s", complaint);
+        ck_assert(document.facts.objects);
+        ck_assert_uint_eq(document.table.n_objects, 2);
+        ck_assert_uint_eq(document.table.objects[1].kind, RECORD_OBJECT_FUTEX);
+        ck_assert_str_eq(document.table.names.bytes + document.table.objects[0].name,
+                         "/a \"b\"\xff");
+        for (size_t i = 0; i < table.n_samples; i++)
+                ck_assert_int_eq(memcmp(&document.table.samples[i].key, &table.samples[i].key,
+                                        sizeof(StackSampleKey)),
+                                 0);
+        recording_document_done(&document);
+        /* With wakers, too, they have a column of their own. */
+        facts.holders = true;
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &(Course){}, &modules, take_text, &both),
+                0);
+        ck_assert_msg(read_back(buffer_span(&both), &document, complaint) == 0, "%s", complaint);
+        ck_assert_uint_eq(document.table.samples[table.n_samples - 1].key.object,
+                          STACK_OBJECT_OTHERS);
+        recording_document_done(&document);
+        facts.objects = false;
+        ck_assert_int_eq(recording_document_write(&facts, &table, &(Course){}, &modules, take_text,
+                                                  &without),
+                         0);
+        ck_assert_int_eq(buffer_terminate(&without, &all), 0);
+        ck_assert_ptr_null(strstr(all, "object"));
+        ck_assert_ptr_null(strstr(all, "heap"));
+        stack_table_done(&table);
+        modules_done(&modules);
+        buffer_done(&text);
+        buffer_done(&both);
+        buffer_done(&without);
+}
+END_TEST
+
+#define WITH_OBJECT(object, cell)                                                                  \
+        "{\"recording\":{\"objects\":true},\"threads\":{\"columns\":[\"tid\",\"tgid\","            \
+        "\"start_boottime_ns\"],\"rows\":[[1,1,5]]},\"objects\":{\"columns\":[\"kind\",\"name\"]," \
+        "\"rows\":[" object "]},\"samples\":{\"columns\":[\"thread\",\"place\",\"long_ns\","       \
+        "\"long_count\",\"short_ns\",\"short_count\",\"short_variance_us2\",\"max_ns\","           \
+        "\"object\"],\"rows\":[[0,\"lock\",1,1,0,0,0,1," cell "]]}}"
+
+static const struct {
+        const char *text, *complaint; /* NULL: there is nothing wrong */
+} object_rows[] = {
+        { WITH_OBJECT("[\"file\",\"/a\"]", "0"), NULL },
+        { WITH_OBJECT("[\"file\",\"/a\"]", "null"), NULL },
+        { WITH_OBJECT("", "\"others\""), NULL },
+        { WITH_OBJECT("[\"file\",\"/a\"]", "1"), "the number of an object is expected" },
+        { WITH_OBJECT("", "18446744073709551615"), "the number of an object is expected" },
+        { WITH_OBJECT("", "\"nothing\""), "the number of an object is expected" },
+        { WITH_OBJECT("[\"door\",\"/a\"]", "0"), "a kind and a name are expected" },
+        { WITH_OBJECT("[\"none\",\"/a\"]", "0"), "a kind and a name are expected" },
+        { WITH_OBJECT("[\"file\",\"\"]", "0"), "a kind and a name are expected" },
+        { WITH_OBJECT("[\"file\",null]", "0"), "a kind and a name are expected" },
+        { WITH_OBJECT("[\"file\",\"/a\"],[\"file\",\"/a\"]", "0"), "an object is there twice" },
+};
+
+START_TEST(objects_have_kinds_and_names) {
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        RecordingDocument document;
+        int r = read_back(span_of(object_rows[_i].text), &document, complaint);
+
+        ck_assert_msg(r == (object_rows[_i].complaint ? JSON_E_MALFORMED : 0), "%s", complaint);
+        ck_assert_msg(strstr(complaint, object_rows[_i].complaint ? object_rows[_i].complaint : ""),
+                      "%s", complaint);
+        recording_document_done(&document);
+}
+END_TEST
+
 START_TEST(lengths_are_written_where_they_were_counted) {
         static const RecordLengthKey keys[] = {
                 { .process = "app", .comm = "wor\xffker", .place = RECORD_PLACE_lock },
@@ -591,6 +685,8 @@ int main(void) {
         tcase_add_test(tcase, times_are_written_where_they_are_known);
         tcase_add_test(tcase, wakers_are_written_where_they_were_asked_for);
         tcase_add_loop_test(tcase, wakers_have_threads_and_stacks, 0, ELEMENTSOF(waker_rows));
+        tcase_add_test(tcase, objects_are_written_where_they_are_told);
+        tcase_add_loop_test(tcase, objects_have_kinds_and_names, 0, ELEMENTSOF(object_rows));
         tcase_add_test(tcase, lengths_are_written_where_they_were_counted);
         tcase_add_loop_test(tcase, ends_that_are_not_known, 0, 2);
         tcase_add_test(tcase, what_is_estimated_is_enough);

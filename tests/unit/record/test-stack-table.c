@@ -93,6 +93,84 @@ START_TEST(samples_are_added_by_their_weights) {
 }
 END_TEST
 
+START_TEST(a_stack_tells_so_many_objects_apart) {
+        StackTable table = {};
+        uint32_t object, again;
+        char name[16];
+
+        for (unsigned i = 0; i < STACK_OBJECTS_EACH + 3; i++) {
+                (void) snprintf(name, sizeof(name), "%u", i);
+                ck_assert_int_eq(
+                        stack_table_add_object(&table, RECORD_OBJECT_FILE, span_of(name), &object),
+                        0);
+                ck_assert_uint_eq(object, i + 1);
+                ck_assert_int_eq(stack_table_place_object(&table, 5, &object), 0);
+                ck_assert_uint_eq(object, i < STACK_OBJECTS_EACH ? i + 1 : STACK_OBJECT_OTHERS);
+        }
+        ck_assert_uint_eq(table.n_objects, STACK_OBJECTS_EACH + 3);
+        /* The same name of another kind is another one; another stack has room. */
+        ck_assert_int_eq(
+                stack_table_add_object(&table, RECORD_OBJECT_FUTEX, SPAN_LITERAL("0"), &again), 0);
+        ck_assert_uint_eq(again, STACK_OBJECTS_EACH + 4);
+        ck_assert_int_eq(stack_table_place_object(&table, 4, &again), 0);
+        ck_assert_uint_eq(again, STACK_OBJECTS_EACH + 4);
+        object = 1;
+        ck_assert_int_eq(stack_table_place_object(&table, 5, &object), 0);
+        ck_assert_uint_eq(object, 1);
+        ck_assert_int_eq(stack_table_place_object(&table, STACK_NONE, &object), 0);
+        ck_assert_uint_eq(object, 1);
+        stack_table_done(&table);
+}
+END_TEST
+
+START_TEST(there_is_room_for_so_many_objects) {
+        StackTable table = {};
+        uint32_t object;
+        char name[16];
+
+        for (unsigned i = 0; i <= STACK_MAX_OBJECTS; i++) {
+                (void) snprintf(name, sizeof(name), "%u", i);
+                ck_assert_int_eq(
+                        stack_table_add_object(&table, RECORD_OBJECT_FILE, span_of(name), &object),
+                        0);
+                ck_assert_uint_eq(object, i < STACK_MAX_OBJECTS ? i + 1 : STACK_OBJECT_OTHERS);
+        }
+        ck_assert_int_eq(
+                stack_table_add_object(&table, RECORD_OBJECT_FILE, SPAN_LITERAL("7"), &object), 0);
+        ck_assert_uint_eq(object, 8);
+        ck_assert_int_eq(
+                stack_table_add_object(&table, RECORD_OBJECT_SOCKET, SPAN_LITERAL("7"), &object),
+                0);
+        ck_assert_uint_eq(object, STACK_OBJECT_OTHERS);
+        ck_assert_uint_eq(table.n_objects, STACK_MAX_OBJECTS);
+        stack_table_done(&table);
+}
+END_TEST
+
+START_TEST(names_of_objects_have_a_bound) {
+        static char path[4096];
+        StackTable table = {};
+        uint32_t object;
+
+        memset(path, 'x', sizeof(path));
+        for (unsigned i = 0; i <= STACK_OBJECTS_MAX_BYTES / sizeof(path); i++) {
+                path[0] = (char) ('a' + i % 26);
+                path[1] = (char) ('a' + i / 26 % 26);
+                path[2] = (char) ('a' + i / 26 / 26);
+                ck_assert_int_eq(stack_table_add_object(&table, RECORD_OBJECT_FILE,
+                                                        (Span){ path, sizeof(path) }, &object),
+                                 0);
+                ck_assert_uint_eq(object, i < STACK_OBJECTS_MAX_BYTES / sizeof(path)
+                                                  ? i + 1
+                                                  : STACK_OBJECT_OTHERS);
+        }
+        ck_assert_int_eq(
+                stack_table_add_object(&table, RECORD_OBJECT_FILE, SPAN_LITERAL("/"), &object), 0);
+        ck_assert_uint_eq(object, STACK_OBJECT_OTHERS);
+        stack_table_done(&table);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("stack-table");
         TCase *tcase = tcase_create("stack-table");
@@ -101,6 +179,9 @@ int main(void) {
         tcase_add_test(tcase, threads_keep_their_last_name);
         tcase_add_test(tcase, there_is_a_ceiling);
         tcase_add_test(tcase, samples_are_added_by_their_weights);
+        tcase_add_test(tcase, a_stack_tells_so_many_objects_apart);
+        tcase_add_test(tcase, there_is_room_for_so_many_objects);
+        tcase_add_test(tcase, names_of_objects_have_a_bound);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

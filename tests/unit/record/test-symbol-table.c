@@ -178,7 +178,7 @@ START_TEST(names_with_a_version) {
         small_elf_make(file);
         memcpy(file + SMALL_ELF_NAMES_AT + 1, "wo@k\0s@@rt", sizeof("wo@k\0s@@rt"));
         elf = elf_memory(file, sizeof(file));
-        ck_assert_int_eq(symbol_table_add_elf(&table, elf), 0);
+        ck_assert_int_eq(symbol_table_add_elf(&table, elf, SYMBOL_FUNCTION), 0);
         symbol_table_sort(&table);
         ck_assert_str_eq(name_at(&table, SMALL_ELF_WORK), "wo");
         ck_assert_str_eq(name_at(&table, SMALL_ELF_START), "s");

@@ -14,6 +14,7 @@
 
 #include "kernel/bpf/ledger-record.h"
 #include "kernel/bpf/record-sample.h"
+#include "kernel/bpf/program/call.bpf.h"
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -92,10 +93,6 @@ const volatile _Bool has_recording = 1;
 
 static __always_inline __u64 recording_id(void) {
         return has_recording ? *(volatile __u64 *) &control.record.id : 0;
-}
-
-static __always_inline _Bool is_thread_of_kernel(const struct task_struct *task) {
-        return (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) != 0;
 }
 
 #define COUNT_RECORD(member) __sync_fetch_and_add(&control.record.member, 1)
@@ -483,9 +480,11 @@ static __noinline int put_pending(struct task_struct *task, _Bool goes_on) {
         space->sample.place = (__u8) pending->place;
         space->sample.n_frames = pending->n_frames;
         __builtin_memcpy(space->sample.frames, pending->frames, sizeof(pending->frames));
-        if (goes_on)
+        if (goes_on) {
+                if (pending->wait.weight_ns != 0)
+                        (void) read_object(task, pending->place, &space->sample.object);
                 read_user_mode(space, task);
-        else {
+        } else {
                 space->sample.is_late = 1;
                 COUNT_RECORD(n_late);
         }

@@ -250,7 +250,7 @@ static __always_inline __u32 classify(TaskReasons *of, struct task_struct *task,
                 call.number = REASON_CALL_FOREIGN;
         else if (call.number == CALL_NONE)
                 return WAIT_REASON_fault;
-        decides = find_call(&call) & ~CALL_SYNCS;
+        decides = CALL_REASON(find_call(&call));
         reason = reason_of(task, &call, decides);
         if (reason == CALL_RESTARTS)
                 reason = of->call_reason != 0 ? of->call_reason - 1u : restarted_reason(task);
@@ -497,6 +497,8 @@ int record_rest(struct bpf_iter__task *context) {
         if (part.weight_ns != 0 && control.record.has_frames)
                 n = bpf_get_task_stack(task, space->sample.frames, sizeof(space->sample.frames), 0);
         space->sample.n_frames = n > 0 ? (__u32) n / sizeof(__u64) : 0;
+        if (part.weight_ns != 0 && space->sample.place < _RECORD_PLACE_MAX)
+                (void) read_object(task, space->sample.place, &space->sample.object);
         /* Its memory is read by who may be kept waiting for it. */
         if (part.weight_ns != 0)
                 space->sample.sp = read_registers(&space->sample, task);

@@ -22,6 +22,7 @@
 
 static const char *const places[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
 static const char *const wakers[STACK_WAKER_FIRST] = STACK_WAKER_NAMES;
+static const char *const object_kinds[_RECORD_OBJECT_MAX] = STACK_OBJECT_NAMES;
 
 /* The waits of one row of lengths, all together. */
 typedef struct Histogram {
@@ -270,6 +271,36 @@ static void write_held(Stacks *stacks, uint32_t held, uint32_t stack, JsonWriter
         json_write_end(writer);
 }
 
+/* The heaviest ones, and how much time those have that are left out. */
+#define MAX_OBJECTS 16u
+static void write_objects(const Stacks *stacks, const StackRow *row, JsonWriter *writer) {
+        const StackTable *table = &stacks->recording.table;
+        const StackOn *on = &stacks->view.on[row->first_on];
+        uint64_t others_ns = 0;
+        size_t n = 0;
+
+        json_write_key(writer, "objects");
+        json_write_array(writer);
+        for (size_t i = 0; i < row->n_on; i++) {
+                const StackObject *object;
+
+                if (on[i].object == STACK_OBJECT_OTHERS || n == MAX_OBJECTS) {
+                        others_ns += on[i].ns;
+                        continue;
+                }
+                object = &table->objects[on[i].object - 1];
+                n++;
+                json_write_object(writer);
+                json_write_member_text(writer, "kind", object_kinds[object->kind]);
+                json_write_member_name(writer, "name", span_of(table->names.bytes + object->name));
+                json_write_member_u64(writer, "ns", on[i].ns);
+                json_write_end(writer);
+        }
+        json_write_end(writer);
+        if (others_ns > 0)
+                json_write_member_u64(writer, "otherObjectsNs", others_ns);
+}
+
 static void write_stack(const void *userdata, size_t index, JsonWriter *writer) {
         Stacks *stacks = (Stacks *) (uintptr_t) userdata;
         const StackRow *row = &stacks->view.rows[index];
@@ -311,6 +342,8 @@ static void write_stack(const void *userdata, size_t index, JsonWriter *writer) 
                 write_held(stacks, row->woken_held, row->woken_held_stack, writer);
                 json_write_end(writer);
         }
+        if (row->n_on > 0)
+                write_objects(stacks, row, writer);
         json_write_end(writer);
 }
 

@@ -82,9 +82,16 @@ static void check_bounds(const RecordingDocument *document) {
                         fuzz_expect(table->numbers[at] < table->n_frames,
                                     "the frames of a stack are there");
         fuzz_expect(at == table->n_numbers, "stacks follow each other");
+        for (size_t i = 0; i < table->n_objects; i++)
+                fuzz_expect(table->objects[i].kind > RECORD_OBJECT_NONE &&
+                                    table->objects[i].kind < _RECORD_OBJECT_MAX &&
+                                    table->objects[i].name < table->names.n,
+                            "the name of an object is there");
         for (size_t i = 0; i < table->n_samples; i++) {
                 const StackSampleKey *key = &table->samples[i].key;
 
+                fuzz_expect(key->object <= table->n_objects || key->object == STACK_OBJECT_OTHERS,
+                            "the object of a sample is there");
                 fuzz_expect(key->thread < table->n_threads && key->place < _RECORD_PLACE_MAX &&
                                     (key->stack == STACK_NONE || key->stack < table->n_stacks),
                             "thread, place and stack of a sample are there");
@@ -159,6 +166,13 @@ static void check_view(FuzzInput *input, RecordingDocument *document) {
                                     row->waker_stack < document->table.n_stacks,
                             "the stack of a waker is there");
                 fuzz_expect(row->woken_ns <= row->ns, "a waker has a part of the row");
+                fuzz_expect(row->first_on + row->n_on <= view.n_on,
+                            "the objects of a row are there");
+                for (size_t k = row->first_on; k < row->first_on + row->n_on; k++)
+                        fuzz_expect(
+                                view.on[k].ns <= row->ns &&
+                                        (k == row->first_on || view.on[k].ns <= view.on[k - 1].ns),
+                                "objects have a part of the row, and the heaviest is first");
                 places[row->place] += row->ns;
         }
         fuzz_expect(memcmp(places, view.place_ns, sizeof(places)) == 0, "rows add up to places");

@@ -814,6 +814,164 @@ def wakers():
         expect_equal((error, parameters["parameter"]), ("InvalidParameter", "wakers"))
 
 
+# Threads that wait for something known, each by its name.
+OBJECTS = """
+import ctypes, fcntl, mmap, os, platform, socket, sys, threading, time
+place, listener = sys.argv[1], int(sys.argv[2])
+libc = ctypes.CDLL(None)
+libc.syscall.restype = libc.malloc.restype = ctypes.c_void_p
+FUTEX = {"x86_64": 202, "aarch64": 98}[platform.machine()]
+class Time(ctypes.Structure):
+    _fields_ = [("s", ctypes.c_long), ("ns", ctypes.c_long)]
+def futex(address):
+    libc.syscall(FUTEX, ctypes.c_void_p(address), 0, 0, ctypes.byref(Time(0, 30_000_000)), None, 0)
+def address_of(memory):
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+heap = libc.malloc(64)
+ctypes.memset(heap, 0, 64)
+anonymous = mmap.mmap(-1, 8192, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+with open(f"{place}/shared", "wb") as file:
+    file.truncate(8192)
+shared = os.open(f"{place}/shared", os.O_RDWR)
+mapped = mmap.mmap(shared, 4096, offset=4096)
+data = os.open(f"{place}/data", os.O_RDWR | os.O_CREAT)
+os.mkfifo(f"{place}/fifo")
+fifo = os.open(f"{place}/fifo", os.O_RDWR)
+os.mkfifo(f"{place}/gone")
+to_gone = os.open(f"{place}/gone", os.O_RDWR)
+tcp = socket.create_connection(("127.0.0.1", listener))
+mapped_tcp = socket.socket(socket.AF_INET6)
+mapped_tcp.connect(("::ffff:127.0.0.1", listener))
+unix = socket.socket(socket.AF_UNIX)
+unix.connect(f"{place}/socket")
+accepts = socket.create_server(("127.0.0.1", 0))
+locks = [os.open(f"{place}/lock", os.O_RDWR | os.O_CREAT) for _ in range(2)]
+def at_disk():
+    os.pwrite(data, os.urandom(65536), 0)
+    os.fsync(data)
+def at_fifo():
+    os.read(fifo, 1)
+# While it waits, its descriptor is closed, and then stands for another file.
+def at_gone():
+    global gone
+    gone = os.open(f"{place}/gone", os.O_RDONLY)
+    os.read(gone, 1)
+def at_closed():
+    global number
+    number += 1
+    path = f"{place}/closed{number % 4}"
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
+    os.pwrite(file, os.urandom(4096), 0)
+    os.fsync(file)
+    os.close(file)
+    os.unlink(path)
+number = 0
+def at_lock():
+    fcntl.flock(locks[0], fcntl.LOCK_EX)
+    fcntl.flock(locks[0], fcntl.LOCK_UN)
+def poker():
+    fcntl.flock(locks[1], fcntl.LOCK_EX)
+    time.sleep(0.03)
+    fcntl.flock(locks[1], fcntl.LOCK_UN)
+    os.write(fifo, b"x")
+    if gone is not None:
+        os.close(gone) if time.time() % 2 < 1 else os.dup2(data, gone)
+        globals()["gone"] = None
+        os.write(to_gone, b"x")
+gone = None
+threads = {"at_disk": at_disk, "at_fifo": at_fifo, "at_gone": at_gone, "poker": poker, "at_heap": lambda: futex(heap),
+           "at_anonymous": lambda: futex(address_of(anonymous)), "at_mapped": lambda: futex(address_of(mapped) + 64),
+           "at_tcp": lambda: tcp.recv(1), "at_six": lambda: mapped_tcp.recv(1), "at_unix": lambda: unix.recv(1),
+           "at_accept": lambda: accepts.accept(), "at_lock": at_lock, "at_closed": at_closed}
+def run(name):
+    libc.prctl(15, name.encode(), 0, 0, 0)
+    while True:
+        threads[name]()
+for name in threads:
+    threading.Thread(target=run, args=(name,), daemon=True).start()
+libc.prctl(15, b"objects", 0, 0, 0)
+print(accepts.getsockname()[1], flush=True)
+sys.stdin.read()
+os._exit(0)
+"""
+
+
+@contextlib.contextmanager
+def waiting_on_objects(place):
+    """The ports that the load is connected to, and listens at; it is sent a byte each 30 ms."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as tcp, contextlib.closing(socket.socket(socket.AF_UNIX)) as unix:
+        unix.bind(f"{place}/socket")
+        unix.listen()
+        port = tcp.getsockname()[1]
+        with subprocess.Popen([sys.executable, "-c", OBJECTS, place, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as load:
+            try:
+                senders = [one.accept()[0] for one in (tcp, tcp, unix)]
+                listens = int(load.stdout.readline())
+                answers = os.fork()
+                if answers == 0:
+                    while True:
+                        time.sleep(0.03)
+                        for sender in senders:
+                            sender.send(b"x")
+                try:
+                    yield port, listens
+                finally:
+                    os.kill(answers, 9)
+                    os.waitpid(answers, 0)
+            finally:
+                load.kill()
+
+
+@test
+def objects():
+    """it is told what waits were on: files by path, peers of sockets, variables and memory of futexes; and nothing of what is gone"""
+    with daemon() as ctl, temporary() as place, known_threads(), waiting_on_objects(place) as (port, listens):
+        record(ctl, 3, tag="rec")
+        first, found = stacks(ctl, "rec")
+        expect(first["recording"]["objects"], first["recording"])
+
+        def seen(name, places):
+            """The objects of a thread there and their time, and all of its time there that has samples."""
+            sums, whole = collections.Counter(), 0
+            for stack in found:
+                if stack["thread"] != name or stack["place"] not in places or stack["samples"] == 0:
+                    continue
+                whole += stack["ns"]
+                for one in stack.get("objects", []):
+                    sums[one["kind"], one["name"]] += one["ns"]
+                expect(sum(one["ns"] for one in stack.get("objects", [])) + stack.get("otherObjectsNs", 0) <= stack["ns"], stack)
+            return sums, whole
+
+        with open(f"/proc/{os.getpid()}/comm", encoding="utf-8") as file:
+            own = file.read().strip()
+        for name, places, wanted in (
+                ("at_disk", ("storage", "blocked"), ("file", f"{place}/data")),
+                ("at_fifo", ("pipe",), ("file", f"{place}/fifo")),
+                ("at_tcp", ("socket",), ("socket", f"tcp 127.0.0.1:{port}")),
+                ("at_six", ("socket",), ("socket", f"tcp 127.0.0.1:{port}")),
+                ("at_accept", ("socket",), ("socket", f"tcp at 127.0.0.1:{listens}, listening")),
+                ("at_lock", ("file_lock",), ("file", f"{place}/lock")),
+                ("at_unix", ("socket",), ("socket", f"unix socket of {own} ({os.getpid()})")),
+                ("at_heap", ("futex",), ("futex", "[heap]")),
+                ("at_anonymous", ("futex",), ("futex", "[anonymous]")),
+                ("at_mapped", ("futex",), ("futex", f"{place}/shared+0x1040")),
+                ("at_mutex", ("lock",), ("futex", "mutex in places"))):
+            sums, whole = seen(name, places)
+            # What Python itself takes turns by is a variable of its own.
+            whole -= sum(ns for (_, one), ns in sums.items() if "_PyRuntime" in one)
+            expect(whole > 0 and sums[wanted] >= 0.9 * whole, name, "was on", sums, "of", whole)
+        # Closed before its path is read, it still has a name. Making and removing it are calls without a descriptor.
+        sums, whole = seen("at_closed", ("storage", "blocked"))
+        expect(set(sums) <= {("file", f"{directory}/closed{number}{end}") for number in range(4)
+                             for directory, end in ((place, ""), (place, " (deleted)"), ("...", ""))} and
+               sum(ns for (_, one), ns in sums.items() if one.startswith("...")) > 0 and sum(sums.values()) >= 0.3 * whole,
+               "at_closed was on", sums, "of", whole)
+        sums, whole = seen("at_gone", ("pipe",))
+        # The last wait goes on at the end: then its descriptor is still what it was.
+        expect(whole > 0 and set(sums) <= {("file", f"{place}/gone")} and sum(sums.values()) <= 0.05 * whole,
+               "at_gone was on", sums, "of", whole)
+
+
 # Burns and sleeps by turns, and says when it began with each; its name tells the two loads apart.
 TURNS = """
 import ctypes, sys, threading, time

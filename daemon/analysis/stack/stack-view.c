@@ -14,6 +14,7 @@ void stack_view_done(StackView *view) {
         buffer_done(&view->labels);
         free(view->rows);
         index_done(&view->by_row);
+        free(view->on);
         *view = (StackView){};
 }
 
@@ -363,17 +364,29 @@ static int compare_samples(const void *a, const void *b) {
                 return x->waker_stack < y->waker_stack ? -1 : 1;
         if (x->held != y->held)
                 return x->held < y->held ? -1 : 1;
-        return (x->held_stack > y->held_stack) - (x->held_stack < y->held_stack);
+        if (x->held_stack != y->held_stack)
+                return x->held_stack < y->held_stack ? -1 : 1;
+        return (x->object > y->object) - (x->object < y->object);
 }
 
-/* Samples of one thread in one place, in order: those of one stack become one in @into. */
-static size_t merge_wakers(const StackSample *samples, size_t n, StackSample *into) {
+static bool has_same_waker(const StackSampleKey *x, const StackSampleKey *y) {
+        return x->waker == y->waker && x->waker_stack == y->waker_stack && x->held == y->held &&
+               x->held_stack == y->held_stack;
+}
+
+/*
+ * Samples of one thread in one place, in order: those of one stack, and of one waker if they are to
+ * be divided by it, become one in @into.
+ */
+static size_t merge_samples(const StackSample *samples, size_t n, bool by_waker,
+                            StackSample *into) {
         size_t n_into = 0;
 
         for (size_t i = 0; i < n; i++) {
                 StackSample *last = n_into > 0 ? &into[n_into - 1] : NULL;
 
-                if (!last || last->key.stack != samples[i].key.stack) {
+                if (!last || last->key.stack != samples[i].key.stack ||
+                    (by_waker && !has_same_waker(&last->key, &samples[i].key))) {
                         into[n_into++] = samples[i];
                         continue;
                 }
@@ -471,6 +484,86 @@ static int find_endings(Division *division) {
         return r;
 }
 
+/* what they were on */
+
+typedef struct On {
+        size_t row;
+        uint32_t object;
+        uint64_t ns;
+} On;
+
+static int compare_on(const void *a, const void *b) {
+        const On *x = a, *y = b;
+
+        if (x->row != y->row)
+                return x->row < y->row ? -1 : 1;
+        return (x->object > y->object) - (x->object < y->object);
+}
+
+static int compare_heaviest(const void *a, const void *b) {
+        const StackOn *x = a, *y = b;
+
+        if (x->ns != y->ns)
+                return x->ns > y->ns ? -1 : 1;
+        return (x->object > y->object) - (x->object < y->object);
+}
+
+/*
+ * Tells each row what its waits were on. The time of samples that do not tell is that of nothing,
+ * so that the shares of a row may have less than its time.
+ */
+static int find_objects(Division *division) {
+        const StackTable *table = &division->recording->table;
+        StackView *view = division->view;
+        _cleanup_(freep) On *all = malloc((table->n_samples + 1) * sizeof(*all));
+        size_t n = 0;
+        int r = 0;
+
+        view->on = malloc((table->n_samples + 1) * sizeof(*view->on));
+        if (!all || !view->on)
+                return -ENOMEM;
+        for (size_t i = 0; i < table->n_samples && r == 0; i++) {
+                const StackSample *sample = &table->samples[i];
+                StackRow key = { .place = sample->key.place, .stack = sample->key.stack };
+                StackTimes *times;
+
+                if (!stack_view_has_waker(key.place))
+                        continue;
+                r = label_thread(division, sample->key.thread, &key.process, &key.comm, &times);
+                all[n].row = index_find(&view->by_row, (Span){ (const char *) &key, ROW_KEY_BYTES },
+                                        key_of_row, view);
+                all[n].object = sample->key.object;
+                all[n].ns = number_add_saturating(sample->long_ns, sample->short_ns);
+                n += all[n].row != INDEX_NONE;
+        }
+        if (n > 1)
+                qsort(all, n, sizeof(*all), compare_on);
+        for (size_t i = 0, end; i < n && r == 0; i = end) {
+                StackRow *row = &view->rows[all[i].row];
+                uint64_t whole_ns = 0;
+
+                row->first_on = view->n_on;
+                for (end = i; end < n && all[end].row == all[i].row; end++) {
+                        StackOn *last = &view->on[view->n_on];
+
+                        whole_ns = number_add_saturating(whole_ns, all[end].ns);
+                        if (all[end].object == STACK_OBJECT_NONE)
+                                continue;
+                        if (view->n_on > row->first_on && last[-1].object == all[end].object)
+                                last[-1].ns = number_add_saturating(last[-1].ns, all[end].ns);
+                        else
+                                view->on[view->n_on++] = (StackOn){ all[end].object, all[end].ns };
+                }
+                row->n_on = view->n_on - row->first_on;
+                for (size_t k = row->first_on; k < view->n_on && whole_ns > 0; k++)
+                        view->on[k].ns = share(row->ns, view->on[k].ns, whole_ns);
+                if (row->n_on > 1)
+                        qsort(&view->on[row->first_on], row->n_on, sizeof(*view->on),
+                              compare_heaviest);
+        }
+        return r;
+}
+
 static int compare_rows(const void *a, const void *b) {
         const StackRow *x = a, *y = b;
 
@@ -538,10 +631,9 @@ static int divide_all(Division *division) {
         for (size_t i = 0, n; i < table->n_samples && r == 0; i += n) {
                 uint64_t bit = UINT64_C(1) << samples[i].key.place;
                 StackRow row = { .place = samples[i].key.place };
-                const StackSample *those = samples + i;
                 StackTimes *times;
                 bool is_known;
-                size_t n_those;
+                size_t n_merged;
 
                 for (n = 1; i + n < table->n_samples &&
                             samples[i + n].key.thread == samples[i].key.thread &&
@@ -551,13 +643,9 @@ static int divide_all(Division *division) {
                         continue;
                 r = label_thread(division, samples[i].key.thread, &row.process, &row.comm, &times);
                 is_known = times && times->is_whole && (times->known & known & bit);
-                n_those = n;
-                if (!division->by_waker) {
-                        n_those = merge_wakers(samples + i, n, merged);
-                        those = merged;
-                }
+                n_merged = merge_samples(samples + i, n, division->by_waker, merged);
                 if (r == 0)
-                        r = divide(division, row, those, n_those, is_known, all_taken & bit, times);
+                        r = divide(division, row, merged, n_merged, is_known, all_taken & bit, times);
                 if (times)
                         times->known &= ~bit;
         }
@@ -596,6 +684,8 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
         r = divide_all(&division);
         if (r == 0 && recording_has_wakers(&recording->facts) && !by_waker)
                 r = find_endings(&division);
+        if (r == 0 && recording->facts.objects && !by_waker)
+                r = find_objects(&division);
         names_done(&division.names);
         if (r == 0 && view->n_rows > 1)
                 qsort(view->rows, view->n_rows, sizeof(*view->rows), compare_rows);

@@ -15,7 +15,8 @@
  * So it is with intervals of a length, where others are left out. Threads that the filter of the
  * recording does not take have no rows.
  *
- * The time of waits can be divided further, by who ended them.
+ * The time of waits can be divided further, by who ended them. What they were on divides the time
+ * of each row once more: as the samples of that row do.
  */
 
 #include <stdbool.h>
@@ -56,6 +57,12 @@ typedef struct StackWaker {
         uint32_t process, comm; /* of a thread: where in the labels */
 } StackWaker;
 
+/* What the waits of a row were on, for so long; the heaviest first. */
+typedef struct StackOn {
+        uint32_t object; /* of the recording; STACK_OBJECT_OTHERS */
+        uint64_t ns;
+} StackOn;
+
 /* Threads of one name in one process name, in one place, with one stack. */
 typedef struct StackRow {
         uint32_t process, comm; /* where in the labels */
@@ -70,6 +77,7 @@ typedef struct StackRow {
         StackWaker woken_by;
         uint64_t woken_ns;
         uint32_t woken_held, woken_held_stack; /* where that one was for most of it */
+        size_t first_on, n_on; /* among the objects of the view, where that is told */
 } StackRow;
 
 typedef struct StackView {
@@ -81,6 +89,8 @@ typedef struct StackView {
         StackRow *rows; /* the heaviest first */
         size_t n_rows, n_rows_allocated;
         Index by_row;
+        StackOn *on;
+        size_t n_on;
         uint64_t place_ns[_RECORD_PLACE_MAX]; /* of all rows */
 } StackView;
 

@@ -322,6 +322,64 @@ START_TEST(time_by_waker) {
 }
 END_TEST
 
+static void add_on(uint32_t stack, uint32_t object, uint64_t ns) {
+        const StackSampleKey key = {
+                .thread = thread, .stack = stack, .place = RECORD_PLACE_lock, .object = object
+        };
+
+        ck_assert_int_eq(stack_table_add_sample(&recording.table, &key, ns, MAX_OF(ns, PERIOD_NS)),
+                         0);
+}
+
+/* What is not told keeps its part of the time, and the heaviest comes first. */
+START_TEST(objects_share_the_time_of_a_row) {
+        const StackRow *row;
+
+        recording.facts.objects = true;
+        add_on(stacks[0], 1, 20000000);
+        add_on(stacks[0], 2, 50000000);
+        add_on(stacks[0], STACK_OBJECT_OTHERS, 10000000);
+        add_on(stacks[0], STACK_OBJECT_NONE, 20000000);
+        add_on(stacks[1], 2, 1000000);
+        observe(110000000, 0);
+        row = find(RECORD_PLACE_lock, stacks[0]);
+        ck_assert_uint_eq(row->ns, 100000000);
+        ck_assert_uint_eq(row->n_samples, 4);
+        ck_assert(row->is_exact);
+        ck_assert_uint_eq(row->n_on, 3);
+        ck_assert(view.on[row->first_on].object == 2 && view.on[row->first_on].ns == 50000000);
+        ck_assert(view.on[row->first_on + 1].object == 1 &&
+                  view.on[row->first_on + 1].ns == 20000000);
+        ck_assert(view.on[row->first_on + 2].object == STACK_OBJECT_OTHERS &&
+                  view.on[row->first_on + 2].ns == 10000000);
+        row = find(RECORD_PLACE_lock, stacks[1]);
+        ck_assert_uint_eq(row->n_on, 1);
+        ck_assert_uint_eq(view.on[row->first_on].ns, 10000000);
+        ck_assert_uint_eq(view.place_ns[RECORD_PLACE_lock], 110000000);
+}
+END_TEST
+
+/* Nobody sees in the times and errors of wakers that samples were told apart. */
+START_TEST(objects_leave_wakers_as_they_are) {
+        StackRow row;
+
+        for (int apart = 0; apart < 2; apart++) {
+                recording.facts.objects = recording.facts.wakers = true;
+                by_waker = true;
+                for (uint32_t i = 0; i < 3; i++)
+                        add_on(stacks[0], apart ? i : 1, 1000000);
+                observe(40000000, 0);
+                ck_assert_uint_eq(view.n_rows, 1);
+                ck_assert_uint_eq(view.rows[0].n_on, 0);
+                if (apart)
+                        ck_assert_int_eq(memcmp(&row, &view.rows[0], sizeof(row)), 0);
+                memcpy(&row, &view.rows[0], sizeof(row));
+                tear_down();
+                set_up();
+        }
+}
+END_TEST
+
 /* Whatever the samples are, the rows of a thread add up to its time. */
 START_TEST(adds_up) {
         unsigned seed = (unsigned) _i + 1;
@@ -360,6 +418,8 @@ int main(void) {
         tcase_add_loop_test(tcase, of_a_length, 0, 2);
         tcase_add_test(tcase, stacks_with_wakers);
         tcase_add_test(tcase, time_by_waker);
+        tcase_add_test(tcase, objects_share_the_time_of_a_row);
+        tcase_add_test(tcase, objects_leave_wakers_as_they_are);
         tcase_add_loop_test(tcase, adds_up, 0, 200);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

@@ -280,6 +280,47 @@ START_TEST(waits_have_wakers) {
 }
 END_TEST
 
+/* It waits for more files than are told, one of which nobody knows. */
+START_TEST(waits_are_on_objects) {
+        _cleanup_(buffer_done) Buffer text = {};
+        Conversation answer;
+        const char *document;
+        json_object *row;
+        int fd;
+
+        (void) buffer_append_text(
+                &text, "{\"recording\":{\"formatVersion\":1,\"waiting\":true,\"objects\":true},"
+                       "\"threads\":{\"columns\":[\"tid\",\"tgid\",\"start_boottime_ns\",\"comm\","
+                       "\"process\"],\"rows\":[[4000,4000,1,\"writer\",\"app\"]]},"
+                       "\"objects\":{\"columns\":[\"kind\",\"name\"],\"rows\":[");
+        for (unsigned i = 0; i < 20; i++)
+                (void) buffer_append_format(&text, "%s[\"file\",\"/%u\"]", i > 0 ? "," : "", i);
+        (void) buffer_append_text(
+                &text, "]},\"samples\":{\"columns\":[\"thread\",\"place\",\"stack\",\"long_ns\","
+                       "\"long_count\",\"short_ns\",\"short_count\",\"short_variance_us2\","
+                       "\"max_ns\",\"object\"],\"rows\":[[0,\"pipe\",null,1,1,0,0,0,1,\"others\"],"
+                       "[0,\"pipe\",null,1,1,0,0,0,1,null],[0,\"lock\",null,1,1,0,0,0,1,null]");
+        for (unsigned i = 0; i < 20; i++)
+                (void) buffer_append_format(&text, ",[0,\"pipe\",null,%u,1,0,0,0,1,%u]", i + 1, i);
+        (void) buffer_append_text(&text, "]}}");
+        ck_assert_int_eq(buffer_terminate(&text, &document), 0);
+        fd = recording_from(5, document);
+        ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &fd, 1, WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        row = row_of(&answer, "pipe", 0);
+        ck_assert_str_eq(text_at(json_path(row, "ns", NULL)), "212");
+        ck_assert_str_eq(text_at(json_path(row, "otherObjectsNs", NULL)), "11");
+        row = json_path(row, "objects", NULL);
+        ck_assert_uint_eq(json_object_array_length(row), 16);
+        ck_assert_str_eq(text_at(json_object_array_get_idx(row, 0)),
+                         "{\"kind\":\"file\",\"name\":\"\\/19\",\"ns\":20}");
+        ck_assert_str_eq(text_at(json_object_array_get_idx(row, 15)),
+                         "{\"kind\":\"file\",\"name\":\"\\/4\",\"ns\":5}");
+        ck_assert(!json_object_object_get_ex(row_of(&answer, "lock", 0), "objects", NULL));
+        conversation_done(&answer);
+}
+END_TEST
+
 #define COUNTED                                                                                \
         "{\"recording\":{\"formatVersion\":1,\"waiting\":true,\"histogram\":true,"             \
         "\"unknownLengths\":2},\"lengths\":{\"columns\":[\"process\",\"comm\",\"place\","      \
@@ -409,6 +450,7 @@ int main(void) {
         tcase_add_test(tcase, frames_are_in_files);
         tcase_add_test(tcase, the_heaviest_stacks_come_first);
         tcase_add_test(tcase, waits_have_wakers);
+        tcase_add_test(tcase, waits_are_on_objects);
         tcase_add_test(tcase, waits_have_lengths);
         tcase_add_test(tcase, stacks_that_are_not_there);
         tcase_add_loop_test(tcase, a_document_without_room_is_told, 0, 2);

@@ -149,8 +149,20 @@ static int write_pair(StackReport *report) {
 
 /* rows */
 
+/* One after the other: in lists, the separator is none of theirs. */
+static void append_item(RowWriter *rows, Span name, size_t i) {
+        size_t begin = rows->scratch.n + (i > 0);
+
+        if (i > 0)
+                buffer_append_byte(&rows->scratch, ';');
+        buffer_append(&rows->scratch, name.bytes, name.n);
+        for (size_t k = begin; k < rows->scratch.n; k++)
+                if (rows->scratch.bytes[k] == ';')
+                        rows->scratch.bytes[k] = ',';
+}
+
 /* @stack is NULL while names are written. */
-static void write_row(RowWriter *rows, json_object *stack) {
+static void write_fields(RowWriter *rows, json_object *stack) {
         static const RowField fields[] = { { "process", "process" },
                                            { "thread", "thread" },
                                            { "place", "place" },
@@ -163,18 +175,32 @@ static void write_row(RowWriter *rows, json_object *stack) {
 
         row_begin(rows, ROW_PART_OWN);
         row_write_fields(rows, stack, fields, ELEMENTSOF(fields));
-        for (size_t i = 0; i < cell_length(frames); i++) {
-                Span name = cell_string(cell_element(frames, i));
-                size_t begin = rows->scratch.n + (i > 0);
-
-                if (i > 0)
-                        buffer_append_byte(&rows->scratch, ';');
-                buffer_append(&rows->scratch, name.bytes, name.n);
-                for (size_t k = begin; k < rows->scratch.n; k++)
-                        if (rows->scratch.bytes[k] == ';')
-                                rows->scratch.bytes[k] = ',';
-        }
+        for (size_t i = 0; i < cell_length(frames); i++)
+                append_item(rows, cell_string(cell_element(frames, i)), i);
         row_write_scratch(rows, "frames");
+}
+
+static void write_row(RowWriter *rows, json_object *stack) {
+        write_fields(rows, stack);
+        row_end(rows);
+}
+
+/* Likewise, and "NAME NS;NAME NS" of what its waits were on. */
+static void write_row_with_objects(RowWriter *rows, json_object *stack) {
+        json_object *objects = cell_member(stack, "objects");
+
+        write_fields(rows, stack);
+        for (size_t i = 0; i < cell_length(objects); i++) {
+                json_object *object = cell_element(objects, i);
+
+                append_item(rows, cell_string(cell_member(object, "name")), i);
+                buffer_append_format(&rows->scratch, " %llu",
+                                     (unsigned long long) cell_u64(object, "ns"));
+        }
+        if (cell_length(objects) > 0 || rows->naming)
+                row_write_scratch(rows, "objects");
+        else
+                row_write_value(rows, "objects", NULL);
         row_end(rows);
 }
 
@@ -208,6 +234,10 @@ static int begin(StackReport *report, json_object *reply) {
         uint64_t elapsed_ns = cell_u64(reply, "elapsedNs");
 
         report->firsts[report->side] = json_object_get(reply);
+        report->write_row =
+                json_object_get_boolean(cell_member(cell_member(reply, "recording"), "objects"))
+                        ? write_row_with_objects
+                        : write_row;
         report->store.elapsed_ns[report->side] = elapsed_ns;
         if (report->is_pair)
                 return elapsed_ns > 0 ? 0
@@ -218,7 +248,7 @@ static int begin(StackReport *report, json_object *reply) {
         if (report->form == STACK_FORM_PPROF)
                 return stack_pprof_begin(&report->pprof, stdout, reply);
         if (report->form == STACK_FORM_ROWS)
-                stack_report_begin_rows(report->session, &report->rows, reply, write_row);
+                stack_report_begin_rows(report->session, &report->rows, reply, report->write_row);
         if (report->form != STACK_FORM_JSON)
                 return report->rows.error;
         return stack_report_begin_json(report->session, &report->out, reply, "stacks");
@@ -229,7 +259,7 @@ static int add(StackReport *report, json_object *stack) {
         if (report->form == STACK_FORM_PPROF)
                 return stack_pprof_add(&report->pprof, stack);
         if (report->form == STACK_FORM_ROWS) {
-                write_row(&report->rows, stack);
+                report->write_row(&report->rows, stack);
                 return report->rows.error;
         }
         if (report->form != STACK_FORM_JSON || report->is_pair)

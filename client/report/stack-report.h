@@ -40,6 +40,7 @@ typedef struct StackReport {
         json_object *firsts[2]; /* the first reply about each; owned */
         JsonOut out;
         RowWriter rows;
+        void (*write_row)(RowWriter *rows, json_object *stack); /* of this recording */
         StackPprof pprof;
         CourseStore course; /* of a page */
         uint64_t n_seen, n_hidden;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/number.h"
@@ -13,6 +14,7 @@
 /* What a hostile daemon could send beyond these would fill our memory. */
 #define STORE_MAX_ROWS ((size_t) 1 << 22)
 #define STORE_MAX_FRAMES ((size_t) 1 << 27)
+#define STORE_MAX_OBJECTS ((size_t) 1 << 24)
 #define ROW_MAX_FRAMES 1024u /* the ones further out are left out */
 
 void stack_store_done(StackStore *store) {
@@ -21,6 +23,9 @@ void stack_store_done(StackStore *store) {
         name_set_done(&store->functions);
         for (size_t i = 0; i < store->n; i++)
                 (void) json_object_put(store->rows[i].woken_by);
+        name_set_done(&store->object_names);
+        free(store->object_ns);
+        free(store->objects);
         free(store->rows);
         free(store->frames);
 }
@@ -33,6 +38,33 @@ static int add_name(NameSet *set, json_object *name, uint32_t *ret) {
                 r = -EMSGSIZE;
         if (r == 0)
                 *ret = (uint32_t) number;
+        return r;
+}
+
+static int add_objects(StackStore *store, json_object *objects, StoredStack *row) {
+        size_t n = cell_length(objects), n_before = store->n_object_ns;
+        int r;
+
+        if (n > STORE_MAX_OBJECTS - store->n_objects)
+                return -EMSGSIZE;
+        r = ARRAY_RESERVE(store->objects, store->n_objects_allocated, store->n_objects + n);
+        for (size_t i = 0; r == 0 && i < n; i++) {
+                json_object *object = cell_element(objects, i);
+                StoredObject *stored = &store->objects[store->n_objects];
+
+                *stored = (StoredObject){ .ns = cell_u64(object, "ns"), .next = row->first_object };
+                r = add_name(&store->object_names, cell_member(object, "name"), &stored->name);
+                if (r != 0)
+                        return r;
+                row->first_object = ++store->n_objects;
+                if (i == 0)
+                        row->last_object = store->n_objects;
+        }
+        if (r == 0)
+                r = ARRAY_RESERVE(store->object_ns, store->n_object_ns, store->object_names.n);
+        if (r == 0 && store->n_object_ns > n_before)
+                memset(store->object_ns + n_before, 0,
+                       (store->n_object_ns - n_before) * sizeof(*store->object_ns));
         return r;
 }
 
@@ -67,6 +99,8 @@ int stack_store_add(StackStore *store, unsigned side, json_object *stack) {
                              &store->frames[store->n_frames]);
                 store->n_frames++;
         }
+        if (r == 0)
+                r = add_objects(store, cell_member(stack, "objects"), &row);
         if (r != 0)
                 return r;
         /* All others are shown by waker alone. */
@@ -98,6 +132,29 @@ void stack_store_drop_unsampled(StackStore *store) {
                 (void) json_object_put(row->woken_by);
         }
         store->n = n;
+}
+
+bool stack_store_find_object(const StackStore *store, const StoredStack *begin,
+                             const StoredStack *end, Span *ret_name, uint64_t *ret_ns) {
+        const StoredObject *most = NULL;
+
+        for (const StoredStack *row = begin; row < end; row++)
+                for (size_t at = row->first_object; at != 0; at = store->objects[at - 1].next) {
+                        const StoredObject *object = &store->objects[at - 1];
+                        uint64_t *sum = &store->object_ns[object->name];
+
+                        *sum = number_add_saturating(*sum, object->ns);
+                        if (!most || *sum > store->object_ns[most->name])
+                                most = object;
+                }
+        if (most) {
+                *ret_name = name_set_get(&store->object_names, most->name);
+                *ret_ns = store->object_ns[most->name];
+        }
+        for (const StoredStack *row = begin; row < end; row++)
+                for (size_t at = row->first_object; at != 0; at = store->objects[at - 1].next)
+                        store->object_ns[store->objects[at - 1].name] = 0;
+        return most != NULL;
 }
 
 /* amounts */
@@ -211,10 +268,21 @@ static void merge_wakers(StoredStack *into, StoredStack *from) {
                 into->woken_ns = sum_ns;
 }
 
-static void forget_waker(StoredStack *row) {
+/* What two recordings waited for most tells little of the difference. */
+static void forget_causes(StoredStack *row) {
         (void) json_object_put(row->woken_by);
         row->woken_by = NULL;
         row->woken_ns = 0;
+        row->first_object = row->last_object = 0;
+}
+
+static void merge_objects(StackStore *store, StoredStack *into, const StoredStack *from) {
+        if (into->first_object == 0)
+                into->first_object = from->first_object;
+        else
+                store->objects[into->last_object - 1].next = from->first_object;
+        if (from->first_object != 0)
+                into->last_object = from->last_object;
 }
 
 int stack_store_match(StackStore *store) {
@@ -226,12 +294,13 @@ int stack_store_match(StackStore *store) {
                 return r;
         for (size_t i = 0; i < store->n; i++) {
                 if (stack_store_is_pair(store))
-                        forget_waker(&rows[i]);
+                        forget_causes(&rows[i]);
                 if (n > 0 && rows[n - 1].process == rows[i].process &&
                     compare_stacks(store, &rows[n - 1], &rows[i]) == 0) {
                         stack_amount_add(&rows[n - 1].of[0], &rows[i].of[0]);
                         stack_amount_add(&rows[n - 1].of[1], &rows[i].of[1]);
                         merge_wakers(&rows[n - 1], &rows[i]);
+                        merge_objects(store, &rows[n - 1], &rows[i]);
                         if (rows[n - 1].thread != rows[i].thread)
                                 rows[n - 1].thread = rows[n - 1].process;
                         continue;

@@ -29,6 +29,13 @@ typedef struct StackAmount {
         bool is_exact; /* nothing of it is estimated */
 } StackAmount;
 
+/* What waits were on, for so long. */
+typedef struct StoredObject {
+        uint32_t name; /* number of an object */
+        uint64_t ns;
+        size_t next; /* of the same row, plus 1; 0: that was the last one */
+} StoredObject;
+
 typedef struct StoredStack {
         uint32_t process, thread; /* numbers of names */
         uint32_t place;           /* number of a place */
@@ -38,6 +45,8 @@ typedef struct StoredStack {
         /* Of a lock of a single recording: who ended most of it, and of how much that is told. */
         json_object *woken_by; /* owned; NULL: it is not told */
         uint64_t woken_ns;
+        /* Of a single recording: what it was on, plus 1; 0: it is not told. */
+        size_t first_object, last_object;
 } StoredStack;
 
 /* Empty when zeroed. */
@@ -49,6 +58,11 @@ typedef struct StackStore {
         size_t n, n_allocated;
         uint32_t *frames; /* numbers of functions */
         size_t n_frames, n_frames_allocated;
+        NameSet object_names;
+        uint64_t *object_ns; /* of each name; 0 but while they are added up */
+        size_t n_object_ns;
+        StoredObject *objects;
+        size_t n_objects, n_objects_allocated;
         uint64_t elapsed_ns[2]; /* of each recording; 0: there is none, or it is not known */
         /* What stack_store_drop_unsampled() has taken out of each. */
         uint64_t outside_ns[2], unsampled_ns[2];
@@ -66,6 +80,11 @@ static inline const uint32_t *stack_store_frames(const StackStore *store, const 
 static inline bool stack_store_is_pair(const StackStore *store) {
         return store->elapsed_ns[1] > 0;
 }
+/*
+ * What the rows from @begin to @end were on for most of the time that is told. False: nothing is.
+ */
+bool stack_store_find_object(const StackStore *store, const StoredStack *begin,
+                             const StoredStack *end, Span *ret_name, uint64_t *ret_ns);
 /* Adds up what is the same; of a row that is not there nothing is added. */
 void stack_amount_add(StackAmount *sum, const StackAmount *amount);
 /* Takes out what has a word in place of functions as there is no sample of it. */

@@ -493,6 +493,22 @@ static int append_woken(Buffer *cell, const StoredStack *row, bool is_inward) {
         return stack_append_held(cell, held, is_inward);
 }
 
+/* ", on /var/lib/data 83 %": what most of the time of these rows was on, if it is that much. */
+static int append_object(Buffer *cell, const StackStore *store, const StoredStack *begin,
+                         const StoredStack *end, uint64_t whole_ns, double least_percent) {
+        uint64_t ns;
+        Span name;
+
+        if (!stack_store_find_object(store, begin, end, &name, &ns) ||
+            percent_of((double) ns, (double) whole_ns) < least_percent)
+                return 0;
+        buffer_append_text(cell, ", on ");
+        printable_append_name(cell, name);
+        buffer_append_byte(cell, ' ');
+        compact_append_percent(cell, percent_of((double) ns, (double) whole_ns));
+        return buffer_failure(cell);
+}
+
 int stack_text_print_list(const StackText *text, const StackStore *store) {
         TableColumn columns[3 + _CELL_MAX] = {
                 { .header = "PROCESS", .shrink_to = 12 },
@@ -527,7 +543,8 @@ int stack_text_print_list(const StackText *text, const StackStore *store) {
                 add_numbers(table, store, row->of, total);
                 cell = table_cell(table);
                 stack_append_leaves(cell, store, row, false);
-                if (row->woken_by)
+                r = append_object(cell, store, row, row + 1, row->of[0].ns, 0);
+                if (r == 0 && row->woken_by)
                         r = append_woken(cell, row, false);
                 table_end_row(table, 0);
         }
@@ -566,8 +583,12 @@ static int by_weight(const void *a_, const void *b_) {
         return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Prints a line; one without a branch goes on with the function that the last has called. */
-static void print_line(Tree *tree, const Branch *branch, size_t indent, Span name, bool is_place) {
+/*
+ * Prints a line; one without a branch goes on with the function that the last has called. @place:
+ * it is the place at the end of the stacks of that branch; else NULL.
+ */
+static void print_line(Tree *tree, const Branch *branch, size_t indent, Span name,
+                       const Branch *place) {
         Buffer *cell;
 
         if (branch)
@@ -578,11 +599,16 @@ static void print_line(Tree *tree, const Branch *branch, size_t indent, Span nam
         cell = table_cell(tree->table);
         for (size_t i = 0; i < indent; i++)
                 buffer_append_text(cell, "  ");
-        if (is_place)
+        if (place)
                 buffer_append_byte(cell, '[');
         printable_append_name(cell, name);
-        if (is_place)
+        if (place) {
+                const StoredStack *rows = tree->store->rows;
+
                 buffer_append_byte(cell, ']');
+                (void) append_object(cell, tree->store, rows + place->begin, rows + place->end,
+                                     place->of[0].ns, 0);
+        }
         table_end_row(tree->table, branch && indent == 0 ? 1u << _CELL_MAX : 0);
 }
 
@@ -629,7 +655,7 @@ static int print_branches(Tree *tree, const Branch *whole, size_t depth, size_t 
                 Span name;
 
                 name = name_at(tree, branch->begin, at, &is_place);
-                print_line(tree, branch, indent, name, is_place);
+                print_line(tree, branch, indent, name, is_place ? branch : NULL);
                 /* As long as all of them call the same, it is one line below the other. */
                 while (!is_place) {
                         bool all = true;
@@ -640,7 +666,7 @@ static int print_branches(Tree *tree, const Branch *whole, size_t depth, size_t 
                         if (!all)
                                 break;
                         name = name_at(tree, branch->begin, at, &is_place);
-                        print_line(tree, NULL, indent, name, is_place);
+                        print_line(tree, NULL, indent, name, is_place ? branch : NULL);
                 }
                 if (!is_place)
                         r = print_branches(tree, branch, at, indent + 1);
@@ -675,7 +701,7 @@ int stack_text_print_trees(const StackText *text, StackStore *store) {
                        store->rows[process.end].process == store->rows[i].process)
                         branch_add(&process, &tree, &store->rows[process.end]);
                 print_line(&tree, &process, 0, name_set_get(&store->names, store->rows[i].process),
-                           false);
+                           NULL);
                 r = print_branches(&tree, &process, 0, 1);
                 i = process.end;
         }
@@ -698,6 +724,8 @@ static bool place_is_taken(Span place) {
 
 /* So many threads, or a part of one, are worth a line. */
 #define LEAST_WAITING 0.1
+/* What so much of the time is on is worth telling. */
+#define MOST_PERCENT 50
 
 /* Whether so many threads waited there, or there was such a change, that it is worth a line. */
 static bool is_worth_a_line(const StackStore *store, const StoredStack *row) {
@@ -712,7 +740,8 @@ static int print_wait(const Lines *lines, const StackStore *store, const StoredS
         bool is_pair = stack_store_is_pair(store);
         _cleanup_(buffer_done) Buffer line = {};
         Lines two = *lines;
-        int r = 0;
+        size_t n_before;
+        int r;
 
         printable_append_name(&line, name_set_get(&store->names, row->process));
         buffer_append_byte(&line, ' ');
@@ -725,10 +754,14 @@ static int print_wait(const Lines *lines, const StackStore *store, const StoredS
         }
         buffer_append_text(&line, ": ");
         stack_append_leaves(&line, store, row, true);
-        if (row->woken_by) {
+        n_before = line.n;
+        r = append_object(&line, store, row, row + 1, row->of[0].ns, MOST_PERCENT);
+        /* What most of it is on is worth another line. */
+        two.max_lines += lines->max_lines > 0 && line.n > n_before;
+        if (r == 0 && row->woken_by) {
                 r = append_woken(&line, row, true);
-                /* Who has what others wait for is worth another line. */
-                two.max_lines = lines->max_lines > 0 ? lines->max_lines + 1 : 0;
+                /* So is who has what others wait for. */
+                two.max_lines += lines->max_lines > 0;
         }
         return r == 0 ? lines_print_buffer(&two, is_pair ? "changed" : "waits", &line) : r;
 }

@@ -439,6 +439,69 @@ START_TEST(a_holder_has_a_line) {
 }
 END_TEST
 
+#define ON(thread, ns, objects)                                                               \
+        "{\"process\":\"app\",\"thread\":\"" thread "\",\"place\":\"storage\",\"ns\":" ns     \
+        ",\"samples\":3,\"maxNs\":1,\"standardErrorNs\":0,\"exact\":true,\"frames\":[\"f\"]," \
+        "\"objects\":[" objects "]}"
+#define OBJECT(name, ns) "{\"kind\":\"file\",\"name\":\"" name "\",\"ns\":" ns "}"
+
+static const struct {
+        const char *stacks, *told; /* NULL: nothing */
+        bool is_most, is_pair;
+} object_rows[] = {
+        { "[" ON("a", "1000", OBJECT("/x", "830") "," OBJECT("/y", "170")) "]", ", on /x 83 %",
+          true, false },
+        { "[" ON("a", "1000", OBJECT("/x", "400") "," OBJECT("/y", "300")) "]", ", on /x 40 %",
+          false, false },
+        /* Threads that have one stack are added up: what is second in each may be first in all. */
+        { "[" ON("a", "500", OBJECT("/x", "260") "," OBJECT("/z", "240")) "," ON(
+                  "b", "500", OBJECT("/y", "260") "," OBJECT("/z", "240")) "]",
+          ", on /z 48 %", false, false },
+        { "[" ON("a", "500", "") "," ON("b", "500", OBJECT("/y\\u001b[2J", "500")) "]",
+          ", on /y\\x1b[2J 50 %", true, false },
+        { "[" ON("a", "1000", "") "]", NULL, false, false },
+        { "[" ON("a", "1000", OBJECT("/x", "1000")) "]", NULL, false, true },
+};
+
+/* In a list and behind the place in a tree; above the groups where it is most of the time. */
+START_TEST(what_waits_were_on_is_behind_them) {
+        static const Terminal terminal = {};
+        const char *told = object_rows[_i].told;
+        StackText text = { .terminal = &terminal, .words = { "x", "x" } };
+        StackStore store = { .elapsed_ns = { 1000 } };
+
+        fill(&store, object_rows[_i].stacks);
+        if (object_rows[_i].is_pair) {
+                store.elapsed_ns[1] = 1000;
+                fill_side(&store, 1, object_rows[_i].stacks);
+        }
+        /* A tree has a row of each thread; for a list they are matched. */
+        for (int form = object_rows[_i].is_pair; form < 3; form++) {
+                bool is_told = told && (form < 2 || object_rows[_i].is_most);
+                Written written;
+
+                if (form == 1)
+                        ck_assert_int_eq(stack_store_match(&store), 0);
+                written_begin(&written);
+                text.out = written.file;
+                if (form == 0)
+                        ck_assert_int_eq(stack_text_print_trees(&text, &store), 0);
+                else if (form == 1)
+                        ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
+                else
+                        ck_assert_int_eq(stack_text_print_waits(&(Lines){ .out = written.file,
+                                                                          .terminal = &terminal },
+                                                                &store, 3),
+                                         0);
+                written_end(&written);
+                ck_assert_msg((strstr(written.text, is_told ? told : ", on ") != NULL) == is_told,
+                              "%s", written.text);
+                free(written.text);
+        }
+        stack_store_done(&store);
+}
+END_TEST
+
 /* Time without a sample is in no stack of a list, and is told below. */
 START_TEST(what_has_no_sample_is_below_the_list) {
         static const Terminal terminal = {};
@@ -570,6 +633,7 @@ int main(void) {
         tcase_add_test(print, each_process_that_waits_has_a_line);
         tcase_add_test(print, each_process_that_changed_has_a_line);
         tcase_add_test(print, a_holder_has_a_line);
+        tcase_add_loop_test(print, what_waits_were_on_is_behind_them, 0, ELEMENTSOF(object_rows));
         tcase_add_test(print, what_has_no_sample_is_below_the_list);
         tcase_add_test(print, without_stacks_there_is_a_word);
         tcase_add_loop_test(print, the_heading_says_of_what_they_are, 0, ELEMENTSOF(scope_rows));

@@ -147,6 +147,40 @@ static const struct {
           "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"name\":\"r\"," },
 };
 
+#define FIRST_WITH_OBJECTS                                        \
+        "{\"parameters\":{\"snapshot\":" OF_KIND(                 \
+                "recording") ",\"recording\":{\"objects\":true}," \
+                             "\"elapsedNs\":4000000000,\"places\":{}},\"continues\":true}\0"
+#define STACK_ON(objects)                                                                     \
+        "{\"process\":\"app\",\"thread\":\"work\",\"place\":\"lock\",\"ns\":3,\"samples\":3," \
+        "\"maxNs\":1,\"standardErrorNs\":0,\"exact\":true,\"frames\":[\"f\"]" objects "}"
+static const Exchange with_objects[] = {
+        { INFORMED("recording") },
+        { REPLIES(FIRST_WITH_OBJECTS "{\"parameters\":{\"stacks\":[" STACK_ON(
+                ",\"objects\":[{\"kind\":\"file\",\"name\":\"/a;b\",\"ns\":2},"
+                "{\"kind\":\"futex\",\"name\":\"m in app\",\"ns\":1}]") "," STACK_ON("") "],"
+                                                                                         "\"hiddenS"
+                                                                                         "tacks\":"
+                                                                                         "0}}") },
+};
+
+/* Tables of recordings that tell it have one more column; where it is not known, that is empty. */
+START_TEST(rows_have_what_waits_were_on) {
+        begin(with_objects, 2);
+        CTL_RUN(&ctl, "show", "r", "--stacks", "--format", "csv");
+        expect(0,
+               "recording,host,machine_id,boot_id,kernel_release,start_realtime_ns,end_realtime_ns,"
+               "elapsed_ns,process,thread,place,ns,samples,max_ns,standard_error_ns,exact,frames,"
+               "objects\r\n" ROW_HEAD "lock,3,3,1,0,true,f,\"/a,b 2;m in app 1\"\r\n" ROW_HEAD
+               "lock,3,3,1,0,true,f,\r\n",
+               "");
+        CTL_RUN(&ctl, "show", "r", "--stacks", "--format", "ndjson");
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",\"objects\":\"/a,b 2;m in app 1\"}\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",\"objects\":null}\n"));
+        end();
+}
+END_TEST
+
 START_TEST(programs_get_all_of_it) {
         const char *words[ELEMENTSOF(forms[0].words) + 1] = {};
 
@@ -511,6 +545,7 @@ int main(void) {
         tcase_add_test(view, a_first_screen_ends_with_stacks);
         tcase_add_test(view, where_nobody_works_those_who_wait_are_shown);
         tcase_add_test(view, stacks_are_trees);
+        tcase_add_test(view, rows_have_what_waits_were_on);
         tcase_add_loop_test(view, programs_get_all_of_it, 0, ELEMENTSOF(forms));
         tcase_add_test(view, a_page_of_a_recording_is_a_flame_graph);
         tcase_add_test(view, two_recordings_end_with_what_changed);

@@ -161,8 +161,17 @@ static void append_item(RowWriter *rows, Span name, size_t i) {
                         rows->scratch.bytes[k] = ',';
 }
 
-/* @stack is NULL while names are written. */
-static void write_fields(RowWriter *rows, json_object *stack) {
+void stack_report_write_frames(RowWriter *rows, const char *name, json_object *frames) {
+        if (cell_length(frames) == 0) {
+                row_write_text(rows, name, frames ? SPAN_LITERAL("") : (Span){});
+                return;
+        }
+        for (size_t i = 0; i < cell_length(frames); i++)
+                append_item(rows, cell_string(cell_element(frames, i)), i);
+        row_write_scratch(rows, name);
+}
+
+void stack_report_write_fields(RowWriter *rows, json_object *stack) {
         static const RowField fields[] = { { "process", "process" },
                                            { "thread", "thread" },
                                            { "place", "place" },
@@ -171,17 +180,14 @@ static void write_fields(RowWriter *rows, json_object *stack) {
                                            { "max_ns", "maxNs" },
                                            { "standard_error_ns", "standardErrorNs" },
                                            { "exact", "exact" } };
-        json_object *frames = cell_member(stack, "frames");
 
         row_begin(rows, ROW_PART_OWN);
         row_write_fields(rows, stack, fields, ELEMENTSOF(fields));
-        for (size_t i = 0; i < cell_length(frames); i++)
-                append_item(rows, cell_string(cell_element(frames, i)), i);
-        row_write_scratch(rows, "frames");
+        stack_report_write_frames(rows, "frames", cell_member(stack, "frames"));
 }
 
 static void write_row(RowWriter *rows, json_object *stack) {
-        write_fields(rows, stack);
+        stack_report_write_fields(rows, stack);
         row_end(rows);
 }
 
@@ -189,7 +195,7 @@ static void write_row(RowWriter *rows, json_object *stack) {
 static void write_row_with_objects(RowWriter *rows, json_object *stack) {
         json_object *objects = cell_member(stack, "objects");
 
-        write_fields(rows, stack);
+        stack_report_write_fields(rows, stack);
         for (size_t i = 0; i < cell_length(objects); i++) {
                 json_object *object = cell_element(objects, i);
 

@@ -64,6 +64,10 @@ int stack_report_begin_json(const Session *session, JsonOut *out, json_object *f
  */
 void stack_report_begin_rows(const Session *session, RowWriter *rows, json_object *first,
                              void (*write)(RowWriter *rows, json_object *element));
+/* Begins a row with the fields of a stack; NULL: while names are written. */
+void stack_report_write_fields(RowWriter *rows, json_object *stack);
+/* Writes functions as one field, with a semicolon between two. */
+void stack_report_write_frames(RowWriter *rows, const char *name, json_object *frames);
 /* A SessionOnReply; @userdata is the StackReport. A list or a pair is matched with the last. */
 int stack_report_on_reply(void *userdata, Connection *connection, json_object *parameters,
                           bool last);

@@ -12,10 +12,17 @@ void waker_view_done(WakerView *view) {
         waker_table_done(&view->table);
         (void) json_object_put(view->first);
         json_out_done(&view->out);
+        row_writer_done(&view->rows);
 }
 
 static bool is_json(const WakerView *view) {
         return view->session->json != JSON_STYLE_OFF;
+}
+
+static bool is_rows(const WakerView *view) {
+        const Options *options = view->session->options;
+
+        return options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE;
 }
 
 void waker_view_write_parameters(const WakerView *view, JsonWriter *writer) {
@@ -23,14 +30,33 @@ void waker_view_write_parameters(const WakerView *view, JsonWriter *writer) {
 
         json_write_member_bool(writer, "wakers", true);
         /* Rows of a table are made of many stacks. */
-        if (is_json(view) && options_have(options, OPTION_LIMIT) && options->view.limit > 0)
+        if ((is_json(view) || is_rows(view)) && options_have(options, OPTION_LIMIT) && options->view.limit > 0)
                 json_write_member_u64(writer, "limit", options->view.limit);
         if (!view->has_rest)
                 stack_report_write_places(writer);
 }
 
+/* @stack is NULL while names are written. */
+static void write_row(RowWriter *rows, json_object *stack) {
+        static const RowField of_waker[] = { { "waker", "kind" },
+                                             { "waker_process", "process" },
+                                             { "waker_thread", "thread" } };
+        json_object *waker = cell_member(stack, "waker"), *held = cell_member(waker, "held");
+
+        stack_report_write_fields(rows, stack);
+        row_write_fields(rows, waker, of_waker, ELEMENTSOF(of_waker));
+        stack_report_write_frames(rows, "waker_frames", cell_member(stack, "wakerFrames"));
+        row_write_value(rows, "held_place", cell_member(held, "place"));
+        stack_report_write_frames(rows, "held_frames", cell_member(held, "frames"));
+        row_end(rows);
+}
+
 static int begin(WakerView *view, json_object *reply) {
         view->first = json_object_get(reply);
+        if (is_rows(view)) {
+                stack_report_begin_rows(view->session, &view->rows, reply, write_row);
+                return view->rows.error;
+        }
         if (!is_json(view))
                 return 0;
         return stack_report_begin_json(view->session, &view->out, reply, "stacks");
@@ -77,7 +103,10 @@ int waker_view_on_reply(void *userdata, Connection *connection, json_object *par
         for (size_t i = 0; r == 0 && i < cell_length(stacks); i++) {
                 json_object *stack = cell_element(stacks, i);
 
-                if (is_json(view)) {
+                if (is_rows(view)) {
+                        write_row(&view->rows, stack);
+                        r = view->rows.error;
+                } else if (is_json(view)) {
                         json_out_value(&view->out, stack);
                         r = view->out.error;
                 } else
@@ -90,7 +119,7 @@ int waker_view_on_reply(void *userdata, Connection *connection, json_object *par
                 json_out_end(&view->out);
                 return session_finish_json(&view->out);
         }
-        if (r == 0 && last)
+        if (r == 0 && last && !is_rows(view))
                 r = print_table(view);
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;
 }

@@ -4,8 +4,8 @@
 /*
  * WakerView
  *
- * Passes the replies of Stacks with "wakers" on to stdout: a table of who ended waits, or JSON as
- * it comes.
+ * Passes the replies of Stacks with "wakers" on to stdout: a table of who ended waits, or JSON, CSV
+ * or NDJSON as it comes.
  */
 
 #include <json-c/json.h>
@@ -13,6 +13,7 @@
 #include "call/connection.h"
 #include "json/json-writer.h"
 #include "render/json-out.h"
+#include "report/row-writer.h"
 #include "session/session.h"
 #include "stack/waker-table.h"
 
@@ -22,6 +23,7 @@ typedef struct WakerView {
         WakerTable table;
         json_object *first; /* the first reply; owned */
         JsonOut out;
+        RowWriter rows;
 } WakerView;
 
 /* Its owner zeroes it but for the first two members. */

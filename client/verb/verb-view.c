@@ -350,14 +350,10 @@ int verb_show(Session *session) {
                 r = check_alone(session, OPTION_COURSE);
         else if (options_have(options, OPTION_HISTOGRAM))
                 r = check_alone(session, OPTION_HISTOGRAM);
+        else if (options_have(options, OPTION_WAKERS))
+                r = check_alone(session, OPTION_WAKERS);
         if (r != 0)
                 return r;
-        if (options_have(options, OPTION_WAKERS) &&
-            (options_have(options, OPTION_STACKS) ||
-             (options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE)))
-                return complain(STATUS_USAGE,
-                                "--wakers is a table of its own, or JSON: give it without %s.",
-                                options_have(options, OPTION_STACKS) ? "--stacks" : "--format");
         r = find_stack_form(session, &alone, &form);
         if (r == 0)
                 r = subject_open(options->arguments[1], &subject);

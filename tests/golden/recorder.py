@@ -42,7 +42,7 @@ def histograms_of(first, rows, wanted):
 
 
 def replies_to(call, answers):
-    """The parameters of each reply; "limit", "places", "course", "files" and "histogram" of Stacks are obeyed."""
+    """The parameters of each reply; "limit", "places", "wakers", "course", "files" and "histogram" of Stacks are obeyed."""
     method = call["method"].rpartition(".")[2]
     name = call["parameters"].get("recording", {}).get("name")
     times = 10 if name == "long-course" else 1
@@ -51,7 +51,8 @@ def replies_to(call, answers):
         return parts
     if call["parameters"].get("histogram"):
         return histograms_of(parts[0], answers["Histograms"], call["parameters"])
-    stacks, wanted, places = parts[1]["stacks"], call["parameters"], {}
+    wanted, places = call["parameters"], {}
+    stacks = answers["Wakers"] if wanted.get("wakers") else parts[1]["stacks"]
     for stack in stacks:
         places[stack["place"]] = places.get(stack["place"], 0) + stack["ns"]
     stacks = [stack for stack in stacks if stack["place"] in wanted.get("places", [stack["place"]])]

@@ -784,6 +784,10 @@ def wakers():
         known = sum(stack["ns"] for stack in of_mutex if stack["waker"].get("held", {}).get("place") == "sleep")
         expect(known >= 0.8 * sum(stack["ns"] for stack in of_mutex if stack["samples"] > 0), of_mutex[:3])
         expect(not any("held" in stack["waker"] for stack in found if stack["place"] != "lock"), "only locks are held")
+        lines = [json.loads(line) for line in ctl("show", "rec", "--wakers", "--format", "ndjson").out.splitlines()]
+        expect_equal([(line["thread"], line["place"], line["ns"], line["waker"], line["waker_thread"], line["held_place"]) for line in lines],
+                     [(stack["thread"], stack["place"], stack["ns"], stack["waker"]["kind"], stack["waker"].get("thread"),
+                       stack["waker"].get("held", {}).get("place")) for stack in found])
         text = ctl("show", "rec", "--wakers", "--limit", "0")
         expect_equal((text.status, text.err), (0, ""))
         expect(re.search(r"(?m)^places/at_mutex +lock +places/poker .*\[sleep\] .*poke", text.out), text.out[:2000])

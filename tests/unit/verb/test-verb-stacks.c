@@ -343,6 +343,15 @@ START_TEST(who_ended_waits) {
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"wakers\":true,\"limit\":9},\"more\""));
         ck_assert_ptr_nonnull(strstr(ctl.out, ",\"stacks\":[" FIRST_WOKEN ","));
         ck_assert_int_eq(ctl.status, 0);
+        CTL_RUN(&ctl, "show", "r", "--wakers", "--format", "csv", "--limit", "9");
+        ck_assert_ptr_nonnull(strstr(ctl.asked, "\"wakers\":true,\"limit\":9},\"more\""));
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",exact,frames,waker,waker_process,waker_thread,"
+                                              "waker_frames,held_place,held_frames\r\n"));
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "lock,2000000000,3,1,300000000,false,main;f,thread,app,writer,"
+                                "write_all;pthread_mutex_unlock;entry_SYSCALL_64;futex_wake;"
+                                "wake_up_q;try_to_wake_up,sleep,write_all;usleep\r\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out, ",main;f,later,,,,,\r\n"));
         end();
 }
 END_TEST
@@ -488,9 +497,11 @@ static const struct {
           "\"r\" is a snapshot, and has no stacks: --wakers is for what \"ctprofctl record\" has "
           "made.\n" },
         { { "show", "r", "--wakers", "--stacks" },
-          "--wakers is a table of its own, or JSON: give it without --stacks.\n" },
+          "--wakers is a view of its own: give it without --stacks.\n" },
         { { "show", "r", "--wakers", "--format", "folded" },
-          "--wakers is a table of its own, or JSON: give it without --format.\n" },
+          "--wakers is text, JSON, csv or ndjson: give --format folded alone.\n" },
+        { { "show", "r", "--wakers", "--format", "csv", "--json" },
+          "--format and --json are two forms of one result: give either.\n" },
         { { "show", "r", "--histogram" },
           "\"r\" is a snapshot, and has no stacks: --histogram is for what \"ctprofctl record\" "
           "has made.\n" },

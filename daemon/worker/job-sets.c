@@ -221,13 +221,13 @@ static int answer_heads(SetAnalysis *sets) {
         json_write_key(writer, "alpha");
         json_write_double(writer, sets->order->alpha);
         /* The figures of all tests precede the groups: all tests are done by then. */
-        json_write_member_u64(writer, "tested", figures->n_tested);
-        json_write_member_u64(writer, "significant", figures->n_significant);
+        json_write_member_u64(writer, "tested", figures->family.n_tested);
+        json_write_member_u64(writer, "significant", figures->family.n_significant);
         json_write_key(writer, "leastP");
-        json_write_double(writer, figures->least_p);
+        json_write_double(writer, figures->family.least_p);
         json_write_key(writer, "samplesNeeded");
-        if (figures->n_needed > 0)
-                json_write_u64(writer, figures->n_needed);
+        if (figures->family.n_needed > 0)
+                json_write_u64(writer, figures->family.n_needed);
         else
                 json_write_null(writer);
         return answer_send(&sets->work->answer, PACKET_PART, -EBADF);

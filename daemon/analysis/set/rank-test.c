@@ -257,3 +257,70 @@ int false_discovery_adjust(double *p, size_t n) {
         free(ranked);
         return 0;
 }
+
+/* families */
+
+#define LEAST_SAMPLES 2 /* per side: one sample says nothing about the scatter */
+
+int set_test_run(RankTest *test, const double *before, size_t n_before, const double *after,
+                 size_t n_after, double alpha, size_t *n_short, SetTest *ret, bool *ret_is_tested) {
+        RankResult result;
+        int r;
+
+        /* It varies and would be in the family with more samples. */
+        if (rank_test_least_p(n_before, n_after) >= alpha)
+                (*n_short)++;
+        *ret_is_tested = n_before >= LEAST_SAMPLES && n_after >= LEAST_SAMPLES;
+        if (!*ret_is_tested)
+                return 0;
+        r = rank_test_run(test, before, n_before, after, n_after, &result);
+        if (r == 0)
+                *ret = (SetTest){ .u = result.u, .p = result.p, .least_p = result.least_p };
+        return r;
+}
+
+int set_family_settle(SetTest *tests, size_t n_tests, size_t n_short, double alpha,
+                      SetFamily *ret) {
+        SetFamily family = { .least_p = 1 };
+        size_t n_able = 0, n = 0;
+        double *p;
+        int r;
+
+        /*
+         * A row that could not be significant even alone, because its samples are few or equal,
+         * would only weaken the others. That depends only on the number of samples and on their
+         * pooled values, so leaving it out is unbiased. If all rows are such, they form the family
+         * and show how far from significance they are.
+         */
+        for (size_t i = 0; i < n_tests; i++)
+                n_able += tests[i].least_p < alpha;
+        p = calloc(n_tests + 1, sizeof(*p));
+        if (!p)
+                return -ENOMEM;
+        for (size_t i = 0; i < n_tests; i++) {
+                SetTest *tested = &tests[i];
+
+                tested->adjusted = NAN;
+                if (n_able > 0 && !(tested->least_p < alpha))
+                        continue;
+                tested->adjusted = p[family.n_tested++] = tested->p;
+                family.least_p = fmin(family.least_p, tested->least_p);
+        }
+        r = false_discovery_adjust(p, family.n_tested);
+        for (size_t i = 0; i < n_tests && r == 0; i++) {
+                SetTest *tested = &tests[i];
+
+                if (isnan(tested->adjusted))
+                        continue;
+                tested->adjusted = p[n++];
+                family.n_significant += tested->adjusted < alpha;
+        }
+        free(p);
+        family.could_succeed =
+                family.n_significant > 0 ||
+                (family.n_tested > 0 && family.least_p * (double) family.n_tested < alpha);
+        if (n_short > 0 || (n_able > 0 && !(family.least_p * (double) n_able < alpha)))
+                family.n_needed = rank_test_enough(n_able + n_short, alpha);
+        *ret = family;
+        return r;
+}

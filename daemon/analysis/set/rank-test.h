@@ -16,6 +16,7 @@
  * Distributions depend only on the ties and are cached: most rows of a host have no ties or a few.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "base/cleanup.h"
 #include "base/macro.h"
@@ -66,3 +67,39 @@ size_t rank_test_enough(size_t n_rows, double alpha);
  * and all larger ones, at most 1. 0 or -ENOMEM.
  */
 _must_check_ int false_discovery_adjust(double *p, size_t n);
+
+/* A row with samples on both sides. */
+typedef struct SetTest {
+        double u, p;
+        double least_p;  /* the smallest p that these values can have */
+        double adjusted; /* NAN: not in the family */
+} SetTest;
+
+/* The rows over which p-values are adjusted. */
+typedef struct SetFamily {
+        size_t n_tested;      /* rows in it */
+        size_t n_significant; /* those with an adjusted p below alpha */
+        /* The smallest p that a row of the family can have with its samples; 1: no test. */
+        double least_p;
+        /*
+         * False when no row could have been significant, however its samples had fallen to the
+         * sides, because they are too few for so many rows.
+         */
+        bool could_succeed;
+        /*
+         * The samples per side that a single row would need to be significant among all rows that
+         * would then be in the family; 0 when there are enough, or nothing varies.
+         */
+        size_t n_needed;
+} SetFamily;
+
+/*
+ * Tests the samples of one row, which are not all equal. Too few of them: *ret_is_tested is false;
+ * a row that more samples would bring into the family is counted in *n_short. 0 or -ENOMEM.
+ */
+_must_check_ int set_test_run(RankTest *test, const double *before, size_t n_before,
+                              const double *after, size_t n_after, double alpha, size_t *n_short,
+                              SetTest *ret, bool *ret_is_tested);
+/* Makes the family of @tests, and adjusts their p. 0 or -ENOMEM. */
+_must_check_ int set_family_settle(SetTest *tests, size_t n_tests, size_t n_short, double alpha,
+                                   SetFamily *ret);

@@ -15,8 +15,6 @@
 #include "analysis/key/thread-group.h"
 #include "analysis/set/rank-test.h"
 
-#define LEAST_SAMPLES 2 /* per side: one sample says nothing about the scatter */
-
 _Static_assert(SET_MAX_CAPTURES <= RANK_TEST_MAX_POOLED, "all samples can be pooled");
 
 int set_comparison_new(const View *view, size_t n_captures, double alpha, SetComparison **ret) {
@@ -156,7 +154,7 @@ static int test_row(SetComparison *comparison, RankTest *test, SetGroup *group, 
         SetRow *row = set_group_row(group, &comparison->list, index);
         SetRowKind kind = set_row_kind(index);
         size_t n_before, n_after;
-        RankResult result;
+        bool is_tested;
         int r;
 
         /* Rows whose samples are all equal, or prove nothing, cannot distinguish the sets. */
@@ -166,19 +164,14 @@ static int test_row(SetComparison *comparison, RankTest *test, SetGroup *group, 
                 return 0;
         n_before = set_samples_get(&row->samples, comparison->sides[0], before);
         n_after = set_samples_get(&row->samples, comparison->sides[1], after);
-        /* It varies and would be in the family with more samples. */
-        if (rank_test_least_p(n_before, n_after) >= comparison->alpha)
-                (*n_short)++;
-        if (n_before < LEAST_SAMPLES || n_after < LEAST_SAMPLES)
-                return 0;
         r = ARRAY_RESERVE(comparison->tests, comparison->n_tests_allocated,
                           comparison->n_tests + 1);
         if (r == 0)
-                r = rank_test_run(test, before, n_before, after, n_after, &result);
-        if (r != 0)
+                r = set_test_run(test, before, n_before, after, n_after, comparison->alpha, n_short,
+                                 &comparison->tests[comparison->n_tests], &is_tested);
+        if (r != 0 || !is_tested)
                 return r;
-        comparison->tests[comparison->n_tests++] =
-                (SetTest){ .u = result.u, .p = result.p, .least_p = result.least_p };
+        comparison->n_tests++;
         row->test = (uint32_t) comparison->n_tests;
         return 0;
 }
@@ -189,9 +182,7 @@ static int test_row(SetComparison *comparison, RankTest *test, SetGroup *group, 
  */
 static int test_all(SetComparison *comparison) {
         _cleanup_(rank_test_freep) RankTest *test = NULL;
-        SetFigures *figures = &comparison->figures;
-        double alpha = comparison->alpha, *p;
-        size_t n_short = 0, n_able = 0, n = 0;
+        size_t n_short = 0;
         int r;
 
         r = rank_test_new(&test);
@@ -201,46 +192,9 @@ static int test_all(SetComparison *comparison) {
                 for (unsigned index = 0; index < ROW_MAX && r == 0; index++)
                         r = test_row(comparison, test, comparison->groups[i], index, &n_short);
         }
-        if (r != 0)
-                return r;
-
-        /*
-         * A row that could not be significant even alone, because its samples are few or equal,
-         * would only weaken the others. That depends only on the number of samples and on their
-         * pooled values, so leaving it out is unbiased. If all rows are such, they form the family
-         * and show how far from significance they are.
-         */
-        for (size_t i = 0; i < comparison->n_tests; i++)
-                n_able += comparison->tests[i].least_p < alpha;
-        p = calloc(comparison->n_tests + 1, sizeof(*p));
-        if (!p)
-                return -ENOMEM;
-        figures->least_p = 1;
-        for (size_t i = 0; i < comparison->n_tests; i++) {
-                SetTest *tested = &comparison->tests[i];
-
-                tested->adjusted = NAN;
-                if (n_able > 0 && !(tested->least_p < alpha))
-                        continue;
-                tested->adjusted = p[figures->n_tested++] = tested->p;
-                figures->least_p = fmin(figures->least_p, tested->least_p);
-        }
-        r = false_discovery_adjust(p, figures->n_tested);
-        for (size_t i = 0; i < comparison->n_tests && r == 0; i++) {
-                SetTest *tested = &comparison->tests[i];
-
-                if (isnan(tested->adjusted))
-                        continue;
-                tested->adjusted = p[n++];
-                figures->n_significant += tested->adjusted < alpha;
-        }
-        free(p);
-        figures->could_succeed =
-                figures->n_significant > 0 ||
-                (figures->n_tested > 0 && figures->least_p * (double) figures->n_tested < alpha);
-        if (n_short > 0 || (n_able > 0 && !(figures->least_p * (double) n_able < alpha)))
-                figures->n_needed = rank_test_enough(n_able + n_short, alpha);
-        return r;
+        return r == 0 ? set_family_settle(comparison->tests, comparison->n_tests, n_short,
+                                          comparison->alpha, &comparison->figures.family)
+                      : r;
 }
 
 /* rows */
@@ -430,7 +384,7 @@ static unsigned tier_of(const SetComparison *comparison, SetGroup *group) {
 
         /* A newcomer that eats a CPU is no appendix. */
         if (!is_of_both && (order == VIEW_ORDER_WEIGHT || order == VIEW_ORDER_METRICS))
-                return comparison->figures.n_significant > 0 ? TIER_TOLD : TIER_BOTH;
+                return comparison->figures.family.n_significant > 0 ? TIER_TOLD : TIER_BOTH;
         if (!is_of_both)
                 return TIER_ONE_SIDED;
         for (size_t slot = 0; slot < comparison->list.n_slots; slot++) {
@@ -501,7 +455,7 @@ static int choose_groups(SetComparison *comparison) {
                  * threshold wants rows that moved.
                  */
                 if (hides_rows && find_rows(comparison, group, rows) == 0 &&
-                    (view->has_threshold || (figures->could_succeed && !is_one_sided))) {
+                    (view->has_threshold || (figures->family.could_succeed && !is_one_sided))) {
                         figures->n_hidden_rows += list->n_wanted;
                         continue;
                 }
@@ -634,20 +588,8 @@ static void write_row(JsonWriter *writer, const SetComparison *comparison, SetGr
         for (unsigned side = 0; side < SIDES; side++) {
                 const Quartiles *quartiles = &row.sides[side];
 
-                if (quartiles->n == 0) {
-                        json_write_member_null(writer, side_names[side]);
-                        continue;
-                }
-                json_write_key(writer, side_names[side]);
-                json_write_object(writer);
-                json_write_member_u64(writer, "n", quartiles->n);
-                double_write_json(writer, "median", true, quartiles->median);
-                double_write_json(writer, "min", true, quartiles->min);
-                double_write_json(writer, "max", true, quartiles->max);
-                double_write_json(writer, "q1", true, quartiles->q1);
-                double_write_json(writer, "q3", true, quartiles->q3);
-                json_write_end(writer);
-                if (!approximation)
+                quartiles_write_json(writer, side_names[side], quartiles);
+                if (quartiles->n > 0 && !approximation)
                         approximation = approximation_of_value(&row.row, side,
                                                                comparison->defects[side], text);
         }

@@ -43,34 +43,15 @@
 #include "analysis/compare/column-table.h"
 #include "analysis/compare/order.h"
 #include "analysis/group/host-use.h"
+#include "analysis/set/rank-test.h"
 #include "analysis/set/set-group.h"
 #include "view/view.h"
 #include "json/json-writer.h"
 #include "snapshot/source.h"
 #include "snapshot/thread-sample.h"
 
-/* The test of a row. */
-typedef struct SetTest {
-        double u, p;
-        double least_p;  /* the smallest p that these values can have */
-        double adjusted; /* NAN: not in the family */
-} SetTest;
-
 typedef struct SetFigures {
-        size_t n_tested;      /* rows in the family */
-        size_t n_significant; /* those with an adjusted p below alpha */
-        /* The smallest p that a row of the family can have with its samples; 1: no test. */
-        double least_p;
-        /*
-         * False when no row could have been significant, however its samples had fallen to the
-         * sides, because they are too few for so many rows.
-         */
-        bool could_succeed;
-        /*
-         * The samples per side that a single row would need to be significant among all rows that
-         * would then be in the family; 0 when there are enough, or nothing varies.
-         */
-        size_t n_needed;
+        SetFamily family;
         uint64_t n_matched;         /* groups that the filter lets through; without one all */
         size_t n_only[SIDES];       /* groups that the other side does not have */
         uint64_t n_hidden_rows;     /* hidden by changed_only (not significant) or the threshold */

@@ -9,8 +9,7 @@
 
 /* samples */
 
-/* Adds the sample of one capture; each has at most one. 0 or -ENOMEM. */
-static int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture, double value) {
+int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture, double value) {
         assert(capture < n_captures && n_captures <= SET_MAX_CAPTURES);
         assert(!(samples->present >> capture & 1));
         if (!samples->present)
@@ -74,6 +73,22 @@ Quartiles quartiles_of(double *values, size_t n) {
                 .q3 = at(values, n, 3),
                 .max = values[n - 1],
         };
+}
+
+void quartiles_write_json(JsonWriter *writer, const char *key, const Quartiles *quartiles) {
+        if (quartiles->n == 0) {
+                json_write_member_null(writer, key);
+                return;
+        }
+        json_write_key(writer, key);
+        json_write_object(writer);
+        json_write_member_u64(writer, "n", quartiles->n);
+        double_write_json(writer, "median", true, quartiles->median);
+        double_write_json(writer, "min", true, quartiles->min);
+        double_write_json(writer, "max", true, quartiles->max);
+        double_write_json(writer, "q1", true, quartiles->q1);
+        double_write_json(writer, "q3", true, quartiles->q3);
+        json_write_end(writer);
 }
 
 SetRowKind set_row_kind(unsigned index) {

@@ -29,6 +29,7 @@
 #include "analysis/group/group.h"
 #include "base/cleanup.h"
 #include "base/macro.h"
+#include "json/json-writer.h"
 #include "metric/metric.h"
 #include "view/view.h"
 
@@ -45,6 +46,9 @@ typedef struct SetSamples {
         double *values;   /* owned; one per capture; NULL: all equal the first */
 } SetSamples;
 
+/* Adds the sample of one capture; each has at most one. 0 or -ENOMEM. */
+_must_check_ int set_samples_put(SetSamples *samples, size_t n_captures, size_t capture,
+                                 double value);
 /* Collects the samples of @captures in order; returns how many. */
 size_t set_samples_get(const SetSamples *samples, uint64_t captures,
                        double ret_values[static SET_MAX_CAPTURES]);
@@ -60,6 +64,8 @@ typedef struct Quartiles {
 
 /* Sorts @values, which are finite. */
 Quartiles quartiles_of(double *values, size_t n);
+/* Writes them as the member @key of an open object: null without any. */
+void quartiles_write_json(JsonWriter *writer, const char *key, const Quartiles *quartiles);
 
 typedef enum SetRowKind {
         SET_ROW_RATE,

@@ -32,9 +32,9 @@ START_TEST(a_row_has_every_member) {
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "perSecond", END),
                          "true");
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "reason", END), "");
-        ck_assert_uint_eq(run.figures.n_tested, 1);
-        ck_assert_uint_eq(run.figures.n_significant, 1);
-        ck_assert_uint_eq(run.figures.n_needed, 0);
+        ck_assert_uint_eq(run.figures.family.n_tested, 1);
+        ck_assert_uint_eq(run.figures.family.n_significant, 1);
+        ck_assert_uint_eq(run.figures.family.n_needed, 0);
         set_run_done(&run);
 }
 END_TEST
@@ -48,7 +48,7 @@ START_TEST(what_could_not_be_significant_alone_is_no_burden) {
         put_values("p", 7, METRIC_minflt, rising);
         put_values("rare", 8, METRIC_minflt, rare);
         run = run_of(&view);
-        ck_assert_uint_eq(run.figures.n_tested, 1);
+        ck_assert_uint_eq(run.figures.family.n_tested, 1);
         ck_assert_double_eq_tol(number_at(&run, "p", "metrics", "minflt", "pAdjusted"), 2.0 / 70,
                                 1e-12);
         ck_assert_double_eq(number_at(&run, "rare", "metrics", "minflt", "p"), 1);
@@ -62,9 +62,9 @@ START_TEST(what_could_not_be_significant_alone_is_no_burden) {
 
         /* If no row could be significant, all are in the family. */
         run = set_run_of(&view, 0.02, shots, N_SHOTS, no_sources);
-        ck_assert_uint_eq(run.figures.n_tested, 2);
-        ck_assert_double_eq_tol(run.figures.least_p, 2.0 / 70, 1e-12);
-        ck_assert_uint_eq(run.figures.n_needed, rank_test_enough(2, 0.02));
+        ck_assert_uint_eq(run.figures.family.n_tested, 2);
+        ck_assert_double_eq_tol(run.figures.family.least_p, 2.0 / 70, 1e-12);
+        ck_assert_uint_eq(run.figures.family.n_needed, rank_test_enough(2, 0.02));
         ck_assert_double_eq(number_at(&run, "rare", "metrics", "minflt", "pAdjusted"), 1);
         set_run_done(&run);
 }
@@ -82,8 +82,8 @@ START_TEST(rows_with_too_few_samples_count_among_those_that_need_more) {
                                           UINT64_C(3) * i * i);
         run = run_of(&view);
         /* Two rows could be significant and are tested; a third one lacks samples. */
-        ck_assert_uint_eq(run.figures.n_tested, 2);
-        ck_assert_uint_eq(run.figures.n_needed, rank_test_enough(3, 0.05));
+        ck_assert_uint_eq(run.figures.family.n_tested, 2);
+        ck_assert_uint_eq(run.figures.family.n_needed, rank_test_enough(3, 0.05));
         set_run_done(&run);
 }
 END_TEST
@@ -135,8 +135,8 @@ START_TEST(one_sample_a_side_is_not_tested) {
         /* Two captures before, one after: one rate, and none. */
         shots[2].side = 1;
         run = set_run_of(&view, 0.05, shots, 3, no_sources);
-        ck_assert_uint_eq(run.figures.n_tested, 0);
-        ck_assert_double_eq(run.figures.least_p, 1);
+        ck_assert_uint_eq(run.figures.family.n_tested, 0);
+        ck_assert_double_eq(run.figures.family.least_p, 1);
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "before", "n", END),
                          "1");
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "minflt", "after", END),
@@ -181,8 +181,8 @@ START_TEST(significant_groups_come_by_impact_before_the_rest) {
                 ck_assert_str_eq(json_object_get_string(json_object_object_get(group, "key")),
                                  keys[i]);
         }
-        ck_assert_uint_eq(run.figures.n_tested, 4);
-        ck_assert_uint_eq(run.figures.n_significant, 3);
+        ck_assert_uint_eq(run.figures.family.n_tested, 4);
+        ck_assert_uint_eq(run.figures.family.n_significant, 3);
         set_run_done(&run);
 }
 END_TEST
@@ -200,7 +200,7 @@ START_TEST(a_view_can_be_of_significant_rows_alone) {
         ck_assert_uint_eq(run.figures.n_hidden_groups, 1);
         /* One row of each shown group, all of the noise; not of groups beyond the limit. */
         ck_assert_uint_eq(run.figures.n_hidden_rows, 4);
-        ck_assert_uint_eq(run.figures.n_tested, 4); /* the limit does not make p smaller */
+        ck_assert_uint_eq(run.figures.family.n_tested, 4); /* the limit does not make p smaller */
         ck_assert_str_eq(json_at(set_run_group(&run, "c"), "metrics", "majflt", END), "");
         set_run_done(&run);
 }
@@ -217,7 +217,7 @@ START_TEST(the_filter_makes_the_family) {
         put_groups();
         run = run_of(&view);
         ck_assert_uint_eq(json_object_array_length(run.groups), 2);
-        ck_assert_uint_eq(run.figures.n_tested, 2);
+        ck_assert_uint_eq(run.figures.family.n_tested, 2);
         ck_assert_uint_eq(run.figures.n_matched, 2);
         set_run_done(&run);
 }
@@ -282,10 +282,10 @@ START_TEST(what_cannot_be_significant_tells_how_many_samples_would_do) {
         put_groups();
         put_noise("noise", 9);
         run = set_run_of(&view, 0.001, shots, N_SHOTS, no_sources);
-        ck_assert_uint_eq(run.figures.n_significant, 0);
-        ck_assert_double_eq_tol(run.figures.least_p, 2.0 / 70, 1e-12);
-        ck_assert_uint_eq(run.figures.n_needed, rank_test_enough(4, 0.001));
-        ck_assert_uint_gt(run.figures.n_needed, 4);
+        ck_assert_uint_eq(run.figures.family.n_significant, 0);
+        ck_assert_double_eq_tol(run.figures.family.least_p, 2.0 / 70, 1e-12);
+        ck_assert_uint_eq(run.figures.family.n_needed, rank_test_enough(4, 0.001));
+        ck_assert_uint_gt(run.figures.family.n_needed, 4);
         set_run_done(&run);
 }
 END_TEST

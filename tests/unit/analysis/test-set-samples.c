@@ -304,7 +304,7 @@ START_TEST(records_of_threads_that_live_on_are_not_tested) {
 
         put_values("p", 7, METRIC_wait_max, growing);
         run = run_of(&view);
-        ck_assert_uint_eq(run.figures.n_tested, 0);
+        ck_assert_uint_eq(run.figures.family.n_tested, 0);
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "wait_max", "after", END),
                          "{\"n\":5,\"median\":8,\"min\":6,\"max\":10,\"q1\":7,\"q3\":9}");
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", "wait_max", "p", END),
@@ -326,7 +326,7 @@ START_TEST(records_of_threads_that_each_capture_finds_anew_are_tested) {
                 thread_sample_put(sample, METRIC_wait_max, growing[i]);
         }
         run = run_of(&view);
-        ck_assert_uint_eq(run.figures.n_tested, 1);
+        ck_assert_uint_eq(run.figures.family.n_tested, 1);
         ck_assert_str_eq(
                 json_at(set_run_group(&run, "p"), "metrics", "wait_max", "significant", END),
                 "true");
@@ -356,7 +356,7 @@ START_TEST(what_is_no_evidence_is_not_tested) {
                 thread_sample_put(put_thread(i, "p", 7), untested_rows[_i].id,
                                   i < N_SIDE ? untested_rows[_i].before : untested_rows[_i].after);
         run = run_of(&view);
-        ck_assert_uint_eq(run.figures.n_tested, 0);
+        ck_assert_uint_eq(run.figures.family.n_tested, 0);
         (void) snprintf(reason, sizeof(reason), "\"%s\"", untested_rows[_i].reason);
         ck_assert_str_eq(json_at(set_run_group(&run, "p"), "metrics", untested_rows[_i].metric,
                                  "reason", END),

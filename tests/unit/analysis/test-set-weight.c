@@ -97,7 +97,7 @@ START_TEST(without_tests_groups_come_by_weight_those_of_one_side_among_them) {
         put_groups();
         /* No samples of four a side have a p below this. */
         run = set_run_of(&view, 0.001, shots, N_SHOTS, no_sources);
-        ck_assert(!run.figures.could_succeed);
+        ck_assert(!run.figures.family.could_succeed);
         check_keys(&run, BY_WEIGHT);
         set_run_done(&run);
 }
@@ -109,7 +109,7 @@ START_TEST(what_is_significant_or_new_comes_first_and_by_weight) {
 
         put_groups();
         run = set_run_of(&view, 0.05, shots, N_SHOTS, no_sources);
-        ck_assert(run.figures.could_succeed);
+        ck_assert(run.figures.family.could_succeed);
         check_keys(&run, "fell new old grew idle writes");
         set_run_done(&run);
 }

@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "metric/record-place.h"
 #include "record/recording-document.h"
+#include "worker/recorded-stacks.h"
 #include "worker/view-subjects.h"
 
 /*
@@ -49,38 +50,6 @@ static void stacks_done(Stacks *stacks) {
         head_done(&stacks->whole);
         subject_done(&stacks->begin);
         subject_done(&stacks->end);
-}
-
-static int on_begin(void *userdata, const ThreadSample *sample, Span smaps_json) {
-        return sample->self ? 0 : stack_view_add_begin(&((Stacks *) userdata)->view, sample);
-}
-
-static int on_end(void *userdata, const ThreadSample *sample, Span smaps_json) {
-        return sample->self ? 0 : stack_view_add_end(&((Stacks *) userdata)->view, sample);
-}
-
-static int read_recording(Work *work, Stacks *stacks) {
-        _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
-        _cleanup_(head_done) Head head = {};
-        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
-        SnapshotFault fault = {};
-        uint64_t offset = 0;
-        int r = snapshot_file_reader_new(stacks->end.fd, SNAPSHOT_PART_RECORDING, &file, &head,
-                                         &fault);
-
-        if (r == 0)
-                r = snapshot_file_read_head(stacks->end.fd, &stacks->whole, &fault);
-        if (r == 0)
-                r = recording_document_read(snapshot_file_refill, file, head.document_bytes,
-                                            &stacks->recording, &offset, complaint);
-        if (r == -EBADMSG && snapshot_file_reader_fault(file)->text[0] != '\0') {
-                fault = *snapshot_file_reader_fault(file);
-                r = SNAPSHOT_FILE_E_DAMAGED;
-        } else if (r == JSON_E_MALFORMED && complaint[0] != '\0') {
-                fault_set(&fault, offset, "%s", complaint);
-                fault.in_document = true;
-        }
-        return r > 0 ? work_refuse_fault(work, subject_name(&stacks->end), &fault) : r;
 }
 
 static int compare_histograms(const void *a, const void *b) {
@@ -123,64 +92,33 @@ static int add_up_lengths(Work *work, Stacks *stacks) {
 }
 
 static int read_all(Work *work, Stacks *stacks) {
-        static const SubjectVisitor begin = { .on_thread = on_begin },
-                                    end = { .on_thread = on_end };
+        const AnalysisOrder *order = &work->order->analysis;
+        SnapshotFault fault = {};
         bool is_interval;
-        int r = view_subjects_open_one(work, &work->order->analysis.subjects[0], &stacks->begin,
-                                       &stacks->end, &is_interval);
+        int r = view_subjects_open_one(work, &order->subjects[0], &stacks->begin, &stacks->end,
+                                       &is_interval);
 
         if (r == 0 && !is_interval)
                 return work_refuse_parameter(work, "recording",
                                              "it is a snapshot, which has no stacks");
-        if (r == 0 && (!stacks->end.head.has_user_hz || stacks->end.head.user_hz == 0)) {
-                SnapshotFault fault = {};
-
-                /* Its threads are those of the samples by when they began. */
-                fault_set(&fault, 0, "its head does not say how long a tick is (userHz)");
-                return work_refuse_fault(work, subject_name(&stacks->end), &fault);
-        }
         if (r == 0)
-                r = read_recording(work, stacks);
-        if (r == 0 && work->order->analysis.wakers && !stacks->recording.facts.wakers)
+                r = work_read_recording(work, &stacks->end, &stacks->recording);
+        if (r == 0) {
+                r = snapshot_file_read_head(stacks->end.fd, &stacks->whole, &fault);
+                if (r > 0)
+                        return work_refuse_fault(work, subject_name(&stacks->end), &fault);
+        }
+        if (r == 0 && order->wakers && !stacks->recording.facts.wakers)
                 return work_refuse_parameter(work, "wakers",
                                              "the recording was made without wakers");
-        if (r == 0 && work->order->analysis.histogram)
+        if (r == 0 && order->histogram)
                 return add_up_lengths(work, stacks);
-        if (r == 0)
-                r = work_pass_subject(work, &stacks->begin, &begin, stacks);
-        if (r == 0)
-                r = work_pass_subject(work, &stacks->end, &end, stacks);
-        if (r == 0)
-                r = stack_view_divide(&stacks->view, &stacks->recording, stacks->end.head.user_hz,
-                                      work->order->analysis.wakers);
-        return r;
+        return r == 0 ? work_divide_stacks(work, &stacks->begin, &stacks->end, &stacks->recording,
+                                           order->wakers, &stacks->view)
+                      : r;
 }
 
 /* answers */
-
-static void write_frame(Stacks *stacks, const StackFrame *frame, JsonWriter *writer) {
-        const StackTable *table = &stacks->recording.table;
-        Buffer *text = &stacks->text;
-
-        if (frame->name != 0) {
-                json_write_name(writer, span_of(table->names.bytes + frame->name));
-                return;
-        }
-        if (frame->module == STACK_KERNEL) {
-                json_write_text(writer, "[kernel]");
-                return;
-        }
-        buffer_clear(text);
-        if (frame->module < stacks->recording.modules.n) {
-                const char *path = stacks->recording.modules.all[frame->module]->path;
-                const char *slash = strrchr(path, '/');
-
-                buffer_append_format(text, "[%s+0x%llx]", slash ? slash + 1 : path,
-                                     (unsigned long long) frame->offset);
-        } else
-                buffer_append_text(text, "[unknown]");
-        json_write_name(writer, buffer_span(text));
-}
 
 /* Where the frame is: the number of a file and a place in it; null of the kernel and of no file. */
 static void write_position(const Stacks *stacks, const StackFrame *frame, JsonWriter *writer) {
@@ -211,7 +149,7 @@ static void find_frames(const Stacks *stacks, uint32_t stack, size_t *ret_begin,
         const StackTable *table = &stacks->recording.table;
 
         *ret_begin = *ret_end = 0;
-        if (stack == STACK_OUTSIDE || stack == STACK_UNSAMPLED || stack == STACK_NONE)
+        if (stack_word(stack))
                 return;
         *ret_begin = stack > 0 ? table->stacks[stack - 1] : 0;
         *ret_end = table->stacks[stack];
@@ -219,19 +157,18 @@ static void find_frames(const Stacks *stacks, uint32_t stack, size_t *ret_begin,
 
 static void write_frames(Stacks *stacks, uint32_t stack, const char *key, JsonWriter *writer) {
         const StackTable *table = &stacks->recording.table;
+        const char *word = stack_word(stack);
         size_t begin, end;
 
         json_write_key(writer, key);
         json_write_array(writer);
-        if (stack == STACK_OUTSIDE)
-                json_write_text(writer, "[before or after the recording]");
-        else if (stack == STACK_UNSAMPLED)
-                json_write_text(writer, "[too short to be sampled]");
-        else if (stack == STACK_NONE)
-                json_write_text(writer, "[too many stacks]");
+        if (word)
+                json_write_text(writer, word);
         find_frames(stacks, stack, &begin, &end);
         for (size_t at = begin; at < end; at++)
-                write_frame(stacks, &table->frames[table->numbers[at]], writer);
+                json_write_name(writer, stack_frame_name(&stacks->recording,
+                                                         &table->frames[table->numbers[at]],
+                                                         &stacks->text));
         json_write_end(writer);
 }
 

@@ -691,3 +691,35 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
                 qsort(view->rows, view->n_rows, sizeof(*view->rows), compare_rows);
         return r;
 }
+
+/* names */
+
+const char *stack_word(uint32_t stack) {
+        switch (stack) {
+        case STACK_OUTSIDE:
+                return "[before or after the recording]";
+        case STACK_UNSAMPLED:
+                return "[too short to be sampled]";
+        case STACK_NONE:
+                return "[too many stacks]";
+        default:
+                return NULL;
+        }
+}
+
+Span stack_frame_name(const RecordingDocument *recording, const StackFrame *frame, Buffer *text) {
+        if (frame->name != 0)
+                return span_of(recording->table.names.bytes + frame->name);
+        if (frame->module == STACK_KERNEL)
+                return SPAN_LITERAL("[kernel]");
+        buffer_clear(text);
+        if (frame->module < recording->modules.n) {
+                const char *path = recording->modules.all[frame->module]->path;
+                const char *slash = strrchr(path, '/');
+
+                buffer_append_format(text, "[%s+0x%llx]", slash ? slash + 1 : path,
+                                     (unsigned long long) frame->offset);
+        } else
+                buffer_append_text(text, "[unknown]");
+        return buffer_span(text);
+}

@@ -25,6 +25,7 @@
 #include "base/buffer.h"
 #include "base/index.h"
 #include "base/macro.h"
+#include "base/span.h"
 #include "metric/record-place.h"
 #include "record/recording-document.h"
 #include "snapshot/thread-sample.h"
@@ -109,6 +110,10 @@ _must_check_ int stack_view_divide(StackView *view, const RecordingDocument *rec
 static inline bool stack_view_has_waker(unsigned place) {
         return place != RECORD_PLACE_running && place != RECORD_PLACE_run_queue;
 }
+/* What stands in place of functions where a stack is none; NULL: it is one. */
+const char *stack_word(uint32_t stack);
+/* A frame's name, or where it is in its file; may be in @text, until the next call. */
+Span stack_frame_name(const RecordingDocument *recording, const StackFrame *frame, Buffer *text);
 static inline const char *stack_view_label(const StackView *view, uint32_t at) {
         return view->labels.bytes + at;
 }

@@ -30,7 +30,8 @@ void waker_view_write_parameters(const WakerView *view, JsonWriter *writer) {
 
         json_write_member_bool(writer, "wakers", true);
         /* Rows of a table are made of many stacks. */
-        if ((is_json(view) || is_rows(view)) && options_have(options, OPTION_LIMIT) && options->view.limit > 0)
+        if ((is_json(view) || is_rows(view)) && options_have(options, OPTION_LIMIT) &&
+            options->view.limit > 0)
                 json_write_member_u64(writer, "limit", options->view.limit);
         if (!view->has_rest)
                 stack_report_write_places(writer);

@@ -130,7 +130,7 @@ typedef struct AnalysisFields {
         OptionalU64 limit;
         json_object *places;
         OptionalBool files;
-        bool wakers, course, histogram;
+        bool stacks, wakers, course, histogram;
         const char *format;
         OptionalU64 output;
 } AnalysisFields;
@@ -174,11 +174,14 @@ static const struct Call {
           true,
           true,
           2,
-          4,
+          7,
           { SIDE("before", OBJECTS, 0),
             SIDE("after", OBJECTS, 1),
             VIEW,
-            { "alpha", PARAMETER_REAL, false, offsetof(AnalysisFields, alpha) } } },
+            { "alpha", PARAMETER_REAL, false, offsetof(AnalysisFields, alpha) },
+            { "stacks", PARAMETER_BOOL, false, offsetof(AnalysisFields, stacks) },
+            { "limit", PARAMETER_OPTIONAL_U64, false, offsetof(AnalysisFields, limit) },
+            { "places", PARAMETER_TEXTS, false, offsetof(AnalysisFields, places) } } },
         { PROFILER_INTERFACE ".Stacks",
           ORDER_STACKS,
           true,
@@ -347,6 +350,7 @@ int order_decode(const OrderDoor *door, json_object *parameters, Order *order) {
         if (fields.wakers && fields.histogram)
                 return refuse_parameter(door, "histogram",
                                         "Histograms do not tell who ended waits.");
+        analysis->stacks = fields.stacks;
         analysis->wakers = fields.wakers;
         analysis->course = fields.course;
         analysis->histogram = fields.histogram;

@@ -134,6 +134,7 @@ typedef enum OrderFormat { ORDER_FORMAT_KTSTR, ORDER_FORMAT_NDJSON, _ORDER_FORMA
 typedef struct AnalysisOrder {
         View view;
         double alpha;    /* of sets */
+        bool stacks;     /* of sets: stacks in place of groups */
         uint64_t limit;  /* of stacks; 0: all */
         uint64_t places; /* of stacks, a bit for each RecordPlace; 0: all */
         bool files;      /* which the functions of stacks are in are told, too */

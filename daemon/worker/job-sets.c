@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/recorded-stacks.h"
 #include "worker/view-subjects.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "analysis/set/set-comparison.h"
+#include "analysis/set/stack-set.h"
 #include "view/view.h"
 #include "wire/limits.h"
 #include "analysis/subject/analysis-read.h"
@@ -198,6 +202,30 @@ static void write_begins(const SetAnalysis *sets, unsigned side, const char *key
         json_write_end(writer);
 }
 
+/* Their tests precede all groups or stacks: they are done by then. */
+static void write_tests(const SetAnalysis *sets, const SetFamily *family, JsonWriter *writer) {
+        json_write_key(writer, "alpha");
+        json_write_double(writer, sets->order->alpha);
+        json_write_member_u64(writer, "tested", family->n_tested);
+        json_write_member_u64(writer, "significant", family->n_significant);
+        json_write_key(writer, "leastP");
+        json_write_double(writer, family->least_p);
+        json_write_key(writer, "samplesNeeded");
+        if (family->n_needed > 0)
+                json_write_u64(writer, family->n_needed);
+        else
+                json_write_null(writer);
+}
+
+static void write_heads(const SetAnalysis *sets, unsigned side, JsonWriter *writer) {
+        json_write_key(writer, side_names[side]);
+        json_write_array(writer);
+        for (size_t i = 0; i < sets->subjects.n; i++)
+                if (sets->subjects.members[i].side == side)
+                        subject_write_head(sets->subjects.members[i].subject, writer);
+        json_write_end(writer);
+}
+
 static int answer_heads(SetAnalysis *sets) {
         static const char *const source_names[SIDES] = { "sourcesBefore", "sourcesAfter" };
         static const char *const from_names[SIDES] = { "beforeFrom", "afterFrom" };
@@ -209,32 +237,112 @@ static int answer_heads(SetAnalysis *sets) {
                 json_write_member_u64(writer, "matchedGroups", figures->n_matched);
         for (unsigned side = 0; side < SIDES; side++) {
                 write_begins(sets, side, from_names[side], writer);
-                json_write_key(writer, side_names[side]);
-                json_write_array(writer);
-                for (size_t i = 0; i < sets->subjects.n; i++)
-                        if (sets->subjects.members[i].side == side)
-                                subject_write_head(sets->subjects.members[i].subject, writer);
-                json_write_end(writer);
+                write_heads(sets, side, writer);
                 json_write_key(writer, source_names[side]);
                 source_table_write_json(writer, &last_of(sets, side)->sources);
         }
-        json_write_key(writer, "alpha");
-        json_write_double(writer, sets->order->alpha);
-        /* The figures of all tests precede the groups: all tests are done by then. */
-        json_write_member_u64(writer, "tested", figures->family.n_tested);
-        json_write_member_u64(writer, "significant", figures->family.n_significant);
-        json_write_key(writer, "leastP");
-        json_write_double(writer, figures->family.least_p);
-        json_write_key(writer, "samplesNeeded");
-        if (figures->family.n_needed > 0)
-                json_write_u64(writer, figures->family.n_needed);
-        else
-                json_write_null(writer);
+        write_tests(sets, &figures->family, writer);
         return answer_send(&sets->work->answer, PACKET_PART, -EBADF);
 }
 
 static void write_group(const void *userdata, size_t index, JsonWriter *writer) {
         set_comparison_write(userdata, index, writer);
+}
+
+/* stacks */
+
+/* What one recording has done; 64 of them are not in memory at once. */
+static int take_stacks(SetAnalysis *sets, const SetSubject *member, StackSet *stacks,
+                       RecordingFacts *ret_facts) {
+        _cleanup_(recording_document_done) RecordingDocument recording = {};
+        _cleanup_(stack_view_done) StackView view = {};
+        const RecordingFacts *facts = &recording.facts;
+        int r = work_read_recording(sets->work, member->subject, &recording);
+
+        if (r == 0 && facts->end_boottime_ns <= facts->start_boottime_ns) {
+                SnapshotFault fault = {};
+
+                fault_set(&fault, 0, "it does not say for how long samples were taken");
+                return work_refuse_fault(sets->work, subject_name(member->subject), &fault);
+        }
+        if (r == 0)
+                r = work_divide_stacks(sets->work, member->begin, member->subject, &recording,
+                                       false, &view);
+        *ret_facts = *facts;
+        return r == 0 ? stack_set_take(stacks, member->side, &view, &recording, sets->order->places)
+                      : r;
+}
+
+static int read_stacks(SetAnalysis *sets, StackSet *stacks, RecordingFacts *facts) {
+        const SetSubjects *subjects = &sets->subjects;
+        char complaint[512];
+        int r = 0;
+
+        for (size_t i = 0; i < subjects->n; i++) {
+                const SetSubject *member = &subjects->members[i];
+
+                if (member->subject->part == SNAPSHOT_PART_END)
+                        continue;
+                (void) snprintf(complaint, sizeof(complaint),
+                                "%.200s was not recorded, and has no stacks",
+                                subject_name(member->subject));
+                return work_refuse_parameter(sets->work, side_names[member->side], complaint);
+        }
+        for (size_t i = 0; i < subjects->n && r == 0; i++) {
+                r = answer_progress(&sets->work->answer, "reading", i, subjects->n);
+                if (r == 0)
+                        r = take_stacks(sets, &subjects->members[i], stacks, &facts[i]);
+        }
+        return r == 0 ? stack_set_finish(stacks) : r;
+}
+
+static void write_stack(const void *userdata, size_t index, JsonWriter *writer) {
+        stack_set_write(userdata, index, writer);
+}
+
+static int answer_stacks(SetAnalysis *sets, const StackSet *stacks, const RecordingFacts *facts) {
+        static const char *const recorded_names[SIDES] = { "recordedBefore", "recordedAfter" };
+        uint64_t limit = sets->order->limit;
+        size_t n = limit > 0 ? (size_t) MIN_OF((uint64_t) stacks->n_rows, limit) : stacks->n_rows;
+        Answer *answer = &sets->work->answer;
+        JsonWriter *writer = answer_begin(answer);
+        int r;
+
+        json_write_member_text(writer, "kind", view_kind_names[VIEW_KIND_SETS]);
+        for (unsigned side = 0; side < SIDES; side++) {
+                write_heads(sets, side, writer);
+                json_write_key(writer, recorded_names[side]);
+                json_write_array(writer);
+                for (size_t i = 0; i < sets->subjects.n; i++) {
+                        if (sets->subjects.members[i].side != side)
+                                continue;
+                        json_write_object(writer);
+                        recording_facts_write(writer, &facts[i]);
+                        json_write_member_u64(writer, "elapsedNs",
+                                              facts[i].end_boottime_ns -
+                                                      facts[i].start_boottime_ns);
+                        json_write_end(writer);
+                }
+                json_write_end(writer);
+        }
+        write_tests(sets, &stacks->family, writer);
+        json_write_member_u64(writer, "overflowStacks", stacks->n_overflow);
+        r = answer_send(answer, PACKET_PART, -EBADF);
+        if (r == 0)
+                r = answer_list(answer, "stacks", n, write_stack, stacks);
+        if (r != 0)
+                return r;
+        json_write_member_u64(answer_begin(answer), "hiddenStacks", stacks->n_rows - n);
+        return answer_send(answer, PACKET_LAST, -EBADF);
+}
+
+static int compare_stacks(SetAnalysis *sets) {
+        _cleanup_(stack_set_done)
+                StackSet stacks = { .n_captures = sets->subjects.n, .alpha = sets->order->alpha };
+        _cleanup_(freep) RecordingFacts *facts = calloc(sets->subjects.n + 1, sizeof(*facts));
+        int r = facts ? read_stacks(sets, &stacks, facts) : -ENOMEM;
+
+        return r == 0 ? answer_stacks(sets, &stacks, facts) : r;
 }
 
 int work_compare_sets(Work *work) {
@@ -245,6 +353,8 @@ int work_compare_sets(Work *work) {
         int r;
 
         r = open_sets(&sets);
+        if (r == 0 && sets.order->stacks)
+                return compare_stacks(&sets);
         if (r == 0)
                 r = read_sets(&sets);
         if (r == 0)

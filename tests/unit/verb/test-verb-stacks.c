@@ -347,10 +347,10 @@ START_TEST(who_ended_waits) {
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"wakers\":true,\"limit\":9},\"more\""));
         ck_assert_ptr_nonnull(strstr(ctl.out, ",exact,frames,waker,waker_process,waker_thread,"
                                               "waker_frames,held_place,held_frames\r\n"));
-        ck_assert_ptr_nonnull(
-                strstr(ctl.out, "lock,2000000000,3,1,300000000,false,main;f,thread,app,writer,"
-                                "write_all;pthread_mutex_unlock;entry_SYSCALL_64;futex_wake;"
-                                "wake_up_q;try_to_wake_up,sleep,write_all;usleep\r\n"));
+        ck_assert_ptr_nonnull(strstr(ctl.out,
+                                     "lock,2000000000,3,1,300000000,false,main;f,thread,app,writer,"
+                                     "write_all;pthread_mutex_unlock;entry_SYSCALL_64;futex_wake;"
+                                     "wake_up_q;try_to_wake_up,sleep,write_all;usleep\r\n"));
         ck_assert_ptr_nonnull(strstr(ctl.out, ",main;f,later,,,,,\r\n"));
         end();
 }

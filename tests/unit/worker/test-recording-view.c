@@ -14,13 +14,15 @@
 #define SHOW "io.ctprof.Profiler.Show"
 #define COMPARE "io.ctprof.Profiler.Compare"
 #define STACKS "io.ctprof.Profiler.Stacks"
+#define SETS "io.ctprof.Profiler.CompareSets"
 #define FILE_OF(fd) "{\"fileDescriptor\":" #fd ",\"label\":\"f" #fd "\"}"
 #define ENDS_OF(from, to) "{\"fileDescriptor\":" #from ",\"label\":\"a\",\"to\":" FILE_OF(to) "}"
 
 /* The first thread of the snapshots; its start is 50 ticks, and it ran for 2000 ns between them. */
-#define RECORDED(long_ns, stack)                                                               \
-        "{\"recording\":{\"formatVersion\":1,\"running\":true,\"startBoottimeNs\":5,"          \
-        "\"endBoottimeNs\":1000005},\"modules\":{\"columns\":[\"path\"],"                      \
+#define RECORDED(long_ns, stack) RECORDED_UNTIL("1000005", "true", long_ns, stack)
+#define RECORDED_UNTIL(end_ns, running, long_ns, stack)                                        \
+        "{\"recording\":{\"formatVersion\":1,\"running\":" running ",\"startBoottimeNs\":5,"   \
+        "\"endBoottimeNs\":" end_ns "},\"modules\":{\"columns\":[\"path\"],"                   \
         "\"rows\":[[\"/lib/a.so\"]]},"                                                         \
         "\"frames\":{\"columns\":[\"module\",\"offset\",\"name\"],\"rows\":[[0,0,\"main\"],"   \
         "[0,18,null],[\"kernel\",0,null]]},"                                                   \
@@ -243,6 +245,75 @@ static json_object *row_of(const Conversation *answer, const char *place, size_t
         ck_abort_msg("no such row of %s", place);
 }
 
+/* The same of two sets, in each recording of 2000 ns. */
+
+#define FOR_2US(long_ns, stack) RECORDED_UNTIL("2005", "true", long_ns, stack)
+// clang-format off
+#define OF_SETS                                                                                \
+        "{\"before\":[" FILE_OF(0) "," FILE_OF(1) "," FILE_OF(2) "," FILE_OF(3) "],"           \
+        "\"after\":[" FILE_OF(4) "," FILE_OF(5) "," FILE_OF(6) "," FILE_OF(7) "," FILE_OF(8) "]," \
+        "\"stacks\":true,\"places\":[\"running\"]"
+// clang-format on
+
+START_TEST(sets_have_stacks) {
+        const int fds[] = {
+                recording_from(5, FOR_2US("100", "0")),
+                recording_from(15, FOR_2US("110", "0")),
+                recording_from(25, FOR_2US("7", "null")),
+                recording_from(35, FOR_2US("130", "0")),
+                recording_from(45, FOR_2US("1500", "0")),
+                recording_from(55, FOR_2US("1510", "0")),
+                recording_from(65, FOR_2US("1520", "0")),
+                recording_from(75, FOR_2US("1530", "0")),
+                /* It took no samples of running time, so what it lacks was not looked for. */
+                recording_from(85, RECORDED_UNTIL("2005", "false", "7", "null")),
+        };
+        Conversation answer;
+        json_object *stack;
+
+        ask(SETS, OF_SETS "}", fds, ELEMENTSOF(fds), WORKER_FREE, &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_str_eq(json_object_get_string(reply_with(&answer, "kind")), "sets");
+        ck_assert_str_eq(text_at(reply_with(&answer, "tested")), "1");
+        ck_assert_str_eq(text_at(reply_with(&answer, "significant")), "1");
+        ck_assert_str_eq(text_at(reply_with(&answer, "overflowStacks")), "0");
+        ck_assert_uint_eq(json_object_array_length(reply_with(&answer, "recordedAfter")), 5);
+        stack = json_object_array_get_idx(reply_with(&answer, "stacks"), 0);
+        ck_assert_str_eq(text_at(json_path(stack, "frames", NULL)),
+                         "[\"main\",\"[a.so+0x12]\",\"[kernel]\"]");
+        /* A recording without a sample of it counts as 0: of 0, 50, 55 and 65 ms a second. */
+        ck_assert_str_eq(text_at(json_path(stack, "before", NULL)),
+                         "{\"n\":4,\"median\":52500000,\"min\":0,\"max\":65000000,"
+                         "\"q1\":37500000,\"q3\":57500000}");
+        ck_assert_str_eq(text_at(json_path(stack, "after", "n", NULL)), "4");
+        ck_assert_str_eq(text_at(json_path(stack, "delta", NULL)), "705000000");
+        ck_assert_double_eq_tol(json_object_get_double(json_path(stack, "pAdjusted", NULL)),
+                                2.0 / 70, 1e-12);
+        ck_assert_str_eq(text_at(json_path(stack, "significant", NULL)), "true");
+        /* What is no stack is not tested. */
+        stack = json_object_array_get_idx(reply_with(&answer, "stacks"), 1);
+        ck_assert_str_eq(text_at(json_path(stack, "reason", NULL)),
+                         "\"not tested: it is no stack\"");
+        ck_assert_ptr_null(json_path(stack, "p", NULL));
+        conversation_done(&answer);
+}
+END_TEST
+
+START_TEST(sets_with_an_interval_have_none) {
+        const int fds[] = { recording_from(5, FOR_2US("7", "0")),
+                            recording_from(15, FOR_2US("7", "0")),
+                            recording_from(25, FOR_2US("7", "0")), end_of_recording(35, 1) };
+        Conversation answer;
+
+        ask(SETS,
+            "{\"before\":[" FILE_OF(0) "," FILE_OF(1) "],\"after\":[" FILE_OF(2) "," FILE_OF(
+                    3) "],\"stacks\":true}",
+            fds, ELEMENTSOF(fds), WORKER_FREE, &answer);
+        expect_refused(&answer, "f3 was not recorded, and has no stacks");
+        conversation_done(&answer);
+}
+END_TEST
+
 START_TEST(waits_have_wakers) {
         const int fd = recording_from(5, WOKEN), again = recording_from(5, WOKEN);
         const int without = recording_from(5, RECORDED("7", "0"));
@@ -449,6 +520,8 @@ int main(void) {
         tcase_add_test(tcase, stacks_have_the_time_of_their_threads);
         tcase_add_test(tcase, frames_are_in_files);
         tcase_add_test(tcase, the_heaviest_stacks_come_first);
+        tcase_add_test(tcase, sets_have_stacks);
+        tcase_add_test(tcase, sets_with_an_interval_have_none);
         tcase_add_test(tcase, waits_have_wakers);
         tcase_add_test(tcase, waits_are_on_objects);
         tcase_add_test(tcase, waits_have_lengths);

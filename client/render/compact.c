@@ -94,3 +94,14 @@ int compact_append_percent(Buffer *cell, double percent) {
                 return buffer_append_text(cell, "<1 %");
         return buffer_append_format(cell, "%.0f %%", percent);
 }
+
+int compact_append_p(Buffer *cell, double p) {
+        double scaled = p;
+        int digits = 1;
+
+        if (!(p >= 0.0001))
+                return buffer_append_text(cell, "<0.0001");
+        for (; scaled < 1; digits++)
+                scaled *= 10;
+        return buffer_append_format(cell, "%.*f", digits, p);
+}

@@ -24,5 +24,7 @@ int compact_append_count(Buffer *cell, double count);
 int compact_append_bytes(Buffer *cell, double bytes);
 /* "850ns", "1.2ms", "4.20s", "42.1s"; from a minute on the two largest units: "5min 3s". */
 int compact_append_span(Buffer *cell, double ns);
+/* "0.043", "<0.0001": a probability, with two significant digits. */
+int compact_append_p(Buffer *cell, double p);
 /* "41 %"; a share that is not 0 and rounds to it is "<1 %". */
 int compact_append_percent(Buffer *cell, double percent);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "report/group-view.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -189,12 +190,12 @@ int group_view_new(const GroupForm *form, GroupView **ret) {
          * of sets are more than chance.
          */
         view->form.overview = !session->is_machine;
-        view->form.rows = !view->form.overview || form->kind == REPORT_SETS ||
-                          options_have(options, OPTION_ROWS) ||
-                          options_have(options, OPTION_ALL_ROWS) ||
-                          (options_have(options, OPTION_COLUMNS) && view->form.accounts.n == 0) ||
-                          wanted->n_filter > 0 || wanted->has_metrics || wanted->has_sections ||
-                          wanted->has_threshold;
+        view->wants_rows = options_have(options, OPTION_ROWS) ||
+                           options_have(options, OPTION_ALL_ROWS) ||
+                           (options_have(options, OPTION_COLUMNS) && view->form.accounts.n == 0) ||
+                           wanted->n_filter > 0 || wanted->has_metrics || wanted->has_sections ||
+                           wanted->has_threshold;
+        view->form.rows = !view->form.overview || form->kind == REPORT_SETS || view->wants_rows;
         warn(form);
         *ret = TAKE_PTR(view);
         return 0;
@@ -207,6 +208,7 @@ GroupView *group_view_free(GroupView *view) {
                 view->sink->type->done(view->sink);
         free(view->sink);
         (void) json_object_put(view->last);
+        (void) json_object_put(view->replies);
         free(view);
         return NULL;
 }
@@ -256,6 +258,28 @@ void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         }
 }
 
+/* Which sets are of recordings alone, and which of their members is none. */
+static void find_recordings(GroupView *view, json_object *reply) {
+        const ReportSetting *setting = &report_settings[REPORT_SETS];
+
+        for (size_t side = 0; side < setting->n_columns; side++) {
+                json_object *heads = cell_member(reply, setting->sides[side]);
+
+                view->is_recording[side] = cell_length(heads) > 0;
+                for (size_t i = 0; i < cell_length(heads); i++) {
+                        json_object *head = cell_element(heads, i);
+
+                        if (head_is_of_recording(head)) {
+                                view->has_recording = true;
+                                continue;
+                        }
+                        if (view->other[0] == '\0')
+                                (void) quote_json(cell_member(head, "name"), view->other);
+                        view->is_recording[side] = false;
+                }
+        }
+}
+
 static int begin(GroupView *view, json_object *reply) {
         const char *list = view->form.accounts.n > 0 ? NULL : view->form.session->options->columns;
         char complaint[GROUP_COLUMNS_COMPLAINT_BYTES];
@@ -275,8 +299,11 @@ static int begin(GroupView *view, json_object *reply) {
         for (size_t i = 0; view->form.kind == REPORT_INTERVALS && i < setting->n_columns; i++)
                 view->is_recording[i] = head_is_of_recording(
                         cell_member(cell_member(reply, setting->sides[i]), "before"));
+        if (view->form.kind == REPORT_SETS)
+                find_recordings(view, reply);
         /* The page of recordings is another one, of which the caller takes care. */
-        if (group_view_has_stacks(view) && forms[view->format].is_page)
+        if (view->form.kind != REPORT_SETS && group_view_has_stacks(view) &&
+            forms[view->format].is_page)
                 return STATUS_DONE_OTHERWISE;
         if (view->form.kind == REPORT_INTERVAL)
                 r = take_interval_columns(list, &view->form.columns);
@@ -293,23 +320,19 @@ static int begin(GroupView *view, json_object *reply) {
                                    quoted_before),
                         quote_json(cell_member(cell_member(reply, "after"), "name"), quoted_after));
         view->form.waits_for_stacks =
-                group_view_has_stacks(view) && view->form.overview && !view->form.rows;
-        return view->sink->type->begin(view->sink, reply);
+                group_view_has_stacks(view) && view->form.overview && !view->wants_rows;
+        if (!view->form.waits_for_stacks || view->form.kind != REPORT_SETS)
+                return 0;
+        view->replies = json_object_new_array();
+        return view->replies ? 0 : -ENOMEM;
 }
 
-int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters,
-                        bool last) {
-        GroupView *view = userdata;
+/* Passes a reply on to the sink; the last one ends it, unless that waits for stacks. */
+static int pass(GroupView *view, json_object *parameters, bool first, bool last) {
+        const ReportSetting *setting = &report_settings[view->form.kind];
         const GroupSinkType *type = view->sink->type;
-        const ReportSetting *setting;
-        int r;
+        int r = first ? type->begin(view->sink, parameters) : 0;
 
-        if (last) {
-                view->above = cell_u64(parameters, "rowsAboveThreshold") > 0;
-                pairing_warn_unmatched(&view->form.session->options->view, parameters);
-        }
-        r = view->begun ? 0 : begin(view, parameters);
-        setting = &report_settings[view->form.kind];
         for (unsigned stage = 0; r == 0 && stage <= STAGE_SECTIONS; stage++) {
                 unsigned list = stage - STAGE_LISTS;
                 json_object *part = NULL;
@@ -330,15 +353,37 @@ int group_view_on_reply(void *userdata, Connection *connection, json_object *par
                     : stage == STAGE_SECTIONS ? type->sections(view->sink, part)
                                               : type->groups(view->sink, (GroupList) list, part);
         }
+        return r == 0 && last && type->end ? type->end(view->sink, parameters) : r;
+}
+
+int group_view_on_reply(void *userdata, Connection *connection, json_object *parameters,
+                        bool last) {
+        GroupView *view = userdata;
+        bool first = !view->begun;
+        int r;
+
+        if (last) {
+                view->above = cell_u64(parameters, "rowsAboveThreshold") > 0;
+                pairing_warn_unmatched(&view->form.session->options->view, parameters);
+        }
+        r = first ? begin(view, parameters) : 0;
+        if (r == 0 && view->replies)
+                r = json_object_array_add(view->replies, json_object_get(parameters)) == 0
+                            ? 0
+                            : -ENOMEM;
+        else if (r == 0)
+                r = pass(view, parameters, first, last && !view->form.waits_for_stacks);
         if (r == 0 && last && view->form.waits_for_stacks)
                 view->last = json_object_get(parameters);
-        else if (r == 0 && last && type->end)
-                r = type->end(view->sink, parameters);
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;
 }
 
 int group_view_end(GroupView *view) {
-        int r = view->sink->type->end(view->sink, view->last);
+        size_t n = cell_length(view->replies);
+        int r = view->replies ? 0 : view->sink->type->end(view->sink, view->last);
+
+        for (size_t i = 0; r == 0 && i < n; i++)
+                r = pass(view, cell_element(view->replies, i), i == 0, i + 1 == n);
 
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;
 }

@@ -14,6 +14,7 @@
 #include "call/connection.h"
 #include "json/json-writer.h"
 #include "report/sink.h"
+#include "session/complain.h"
 #include "session/session.h"
 
 typedef struct GroupView {
@@ -25,8 +26,12 @@ typedef struct GroupView {
         bool wants_spread;    /* a column shows how sums are spread over threads */
         bool begun;           /* the first reply was passed on */
         bool above;           /* after the last reply: some rows moved by more than the threshold */
+        bool wants_rows;      /* somebody asks for rows, which otherwise only sets have */
         json_object *last;    /* owned: the last reply, with which the view waits for its stacks */
-        bool is_recording[2]; /* the interval is one; of two intervals each */
+        json_object *replies; /* owned: of sets all, since these are printed while they come */
+        bool is_recording[2]; /* the interval is one; of two intervals or sets each, all of it */
+        bool has_recording;   /* of sets: some member is one */
+        char other[QUOTE_BYTES]; /* and another one that is none */
 } GroupView;
 
 /* Functions that return int return 0, or an exit status after a message to the user. */

@@ -83,6 +83,16 @@ static void write_set(RowWriter *writer, const char *side, json_object *heads) {
         row_write_value(writer, "end_realtime_ns", cell_member(last, "endRealtimeNs"));
 }
 
+void sink_rows_write_sets(RowWriter *writer, json_object *reply) {
+        static const RowField test[] = { { "alpha", "alpha" }, { "tested", "tested" } };
+        const ReportSetting *setting = &report_settings[REPORT_SETS];
+
+        for (size_t i = 0; i < setting->n_columns; i++)
+                write_set(writer, setting->sides[i], cell_member(reply, setting->sides[i]));
+        row_set_prefix(writer, NULL, NULL);
+        row_write_fields(writer, reply, test, ELEMENTSOF(test));
+}
+
 static void begin_head(SinkRows *rows, const char *kind, const char *axis) {
         row_begin(&rows->writer, ROW_PART_HEAD);
         row_write_text(&rows->writer, "kind", span_of(kind));
@@ -110,7 +120,6 @@ static void write_pair(SinkRows *rows, json_object *ends) {
 
 /* @reply is the first one, or NULL while names are written. */
 static void write_heads(SinkRows *rows, json_object *reply) {
-        static const RowField test[] = { { "alpha", "alpha" }, { "tested", "tested" } };
         static const char *const columns[] = { "a", "b" }, *const prefixes[] = { "a_", "b_" };
         json_object *host = cell_member(reply, "host");
         RowWriter *writer = &rows->writer;
@@ -138,11 +147,7 @@ static void write_heads(SinkRows *rows, json_object *reply) {
                 row_write_value(writer, "same_boot", cell_member(reply, "sameBoot"));
                 break;
         case REPORT_SETS:
-                for (size_t i = 0; i < 2; i++)
-                        write_set(writer, rows->setting->sides[i],
-                                  cell_member(reply, rows->setting->sides[i]));
-                row_set_prefix(writer, NULL, NULL);
-                row_write_fields(writer, reply, test, ELEMENTSOF(test));
+                sink_rows_write_sets(writer, reply);
                 break;
         case _REPORT_KIND_MAX:
                 break;

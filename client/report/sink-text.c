@@ -137,7 +137,9 @@ static int begin(GroupSink *sink, json_object *reply) {
         int r;
 
         text->fits = form->overview && !form->rows && terminal->out && !has_limit;
-        text->is_kept = text->fits || form->waits_for_stacks;
+        /* Sets are only passed on once their stacks are known. */
+        text->is_kept =
+                text->fits || (form->waits_for_stacks && !report_settings[form->kind].of_medians);
         for (size_t i = 0; text->user_hz == 0 && i < ELEMENTSOF(heads); i++) {
                 int64_t hz = json_object_get_int64(cell_member(heads[i], "userHz"));
 

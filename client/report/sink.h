@@ -17,6 +17,7 @@
 #include "report/group/account-cell.h"
 #include "report/group/group-columns.h"
 #include "report/overview/overview.h"
+#include "report/row-writer.h"
 #include "session/session.h"
 #include "stack/stack-store.h"
 
@@ -100,3 +101,5 @@ extern const GroupSinkType sink_text;    /* for people: overview, tables, hints 
  * {before, after, sameBoot}, heads or null. 0 or -errno.
  */
 int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Span reason);
+/* What rows of two sets have in common, from the first reply; NULL: while names are written. */
+void sink_rows_write_sets(RowWriter *writer, json_object *reply);

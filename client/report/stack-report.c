@@ -5,11 +5,13 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "html/flame-page.h"
 #include "metric/record-place.h"
 #include "render/cell.h"
 #include "report/overview/kind.h"
+#include "report/sink.h"
 #include "session/complain.h"
 #include "stack/stack-profile.h"
 #include "stack/stack-text.h"
@@ -19,8 +21,6 @@
 #define LIST_ASKED 1000u
 
 static const char *const place_names[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
-/* Two recordings are called as two intervals are. */
-static const ReportSetting *const setting = &report_settings[REPORT_INTERVALS];
 
 void stack_report_done(StackReport *report) {
         stack_store_done(&report->store);
@@ -30,6 +30,11 @@ void stack_report_done(StackReport *report) {
         row_writer_done(&report->rows);
         stack_pprof_done(&report->pprof);
         course_store_done(&report->course);
+}
+
+/* Two recordings are called as two intervals are. */
+static const ReportSetting *setting_of(const StackReport *report) {
+        return &report_settings[report->of_sets ? REPORT_SETS : REPORT_INTERVALS];
 }
 
 static bool is_list(const StackReport *report) {
@@ -58,8 +63,15 @@ void stack_report_write_places(JsonWriter *writer) {
 }
 
 void stack_report_write_parameters(const StackReport *report, JsonWriter *writer) {
-        uint32_t limit = is_list(report) ? LIST_ASKED : limit_of(report);
+        const Options *options = report->session->options;
+        uint32_t limit = is_list(report) && !report->of_sets ? LIST_ASKED : limit_of(report);
 
+        if (report->of_sets)
+                json_write_member_bool(writer, "stacks", true);
+        if (report->of_sets && options_have(options, OPTION_ALPHA)) {
+                json_write_key(writer, "alpha");
+                json_write_double(writer, options->alpha);
+        }
         /* Of two recordings those count that differ, which may be light in both. */
         if (limit > 0 && !report->is_pair)
                 json_write_member_u64(writer, "limit", limit);
@@ -108,6 +120,7 @@ static void write_amount(JsonOut *out, const char *key, const StackAmount *amoun
 }
 
 static int write_pair(StackReport *report) {
+        const ReportSetting *setting = setting_of(report);
         const StackStore *store = &report->store;
         JsonOut *out = &report->out;
 
@@ -210,6 +223,15 @@ static void write_row_with_objects(RowWriter *rows, json_object *stack) {
         row_end(rows);
 }
 
+static RowWriter row_writer_of(const Session *session) {
+        bool is_csv = session->options->format == FORMAT_CSV;
+
+        return (RowWriter){ .style = is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
+                            .formulas = options_have(session->options, OPTION_FORMULAS),
+                            .out = stdout,
+                            .naming = is_csv && session->legend == TABLE_LEGEND_SHOWN };
+}
+
 void stack_report_begin_rows(const Session *session, RowWriter *rows, json_object *first,
                              void (*write)(RowWriter *rows, json_object *element)) {
         static const RowField fields[] = { { "recording", "name" },
@@ -219,12 +241,8 @@ void stack_report_begin_rows(const Session *session, RowWriter *rows, json_objec
                                            { "kernel_release", "kernelRelease" },
                                            { "start_realtime_ns", "startRealtimeNs" },
                                            { "end_realtime_ns", "endRealtimeNs" } };
-        bool is_csv = session->options->format == FORMAT_CSV;
 
-        *rows = (RowWriter){ .style = is_csv ? ROW_STYLE_CSV : ROW_STYLE_NDJSON,
-                             .formulas = options_have(session->options, OPTION_FORMULAS),
-                             .out = stdout };
-        rows->naming = is_csv && session->legend == TABLE_LEGEND_SHOWN;
+        *rows = row_writer_of(session);
         for (;;) {
                 row_begin(rows, ROW_PART_HEAD);
                 row_write_fields(rows, cell_member(first, "snapshot"), fields, ELEMENTSOF(fields));
@@ -234,6 +252,71 @@ void stack_report_begin_rows(const Session *session, RowWriter *rows, json_objec
                 write(rows, NULL);
                 rows->naming = false;
         }
+}
+
+/* @stack is NULL while names are written. */
+static void write_row_of_sets(RowWriter *rows, json_object *stack) {
+        static const RowField names[] = { { "process", "process" }, { "place", "place" } };
+        static const RowField samples[] = { { "n", "n" },     { "median", "median" },
+                                            { "min", "min" }, { "max", "max" },
+                                            { "q1", "q1" },   { "q3", "q3" } };
+        static const RowField tests[] = { { "delta", "delta" },
+                                          { "u", "u" },
+                                          { "p", "p" },
+                                          { "p_adjusted", "pAdjusted" },
+                                          { "significant", "significant" },
+                                          { "reason", "reason" } };
+        const ReportSetting *setting = &report_settings[REPORT_SETS];
+
+        row_begin(rows, ROW_PART_OWN);
+        row_write_fields(rows, stack, names, ELEMENTSOF(names));
+        for (unsigned side = 0; side < setting->n_columns; side++) {
+                row_set_prefix(rows, setting->sides[side], "_");
+                row_write_fields(rows, cell_member(stack, setting->sides[side]), samples,
+                                 ELEMENTSOF(samples));
+        }
+        row_set_prefix(rows, NULL, NULL);
+        row_write_fields(rows, stack, tests, ELEMENTSOF(tests));
+        stack_report_write_frames(rows, "frames", cell_member(stack, "frames"));
+        row_end(rows);
+}
+
+static void begin_rows_of_sets(StackReport *report, json_object *reply) {
+        const Session *session = report->session;
+        RowWriter *rows = &report->rows;
+
+        *rows = row_writer_of(session);
+        for (;;) {
+                row_begin(rows, ROW_PART_HEAD);
+                sink_rows_write_sets(rows, reply);
+                if (!rows->naming)
+                        return;
+                write_row_of_sets(rows, NULL);
+                rows->naming = false;
+        }
+}
+
+static int begin_sets(StackReport *report, json_object *reply) {
+        static const char *const members[] = {
+                "kind",          "before",        "after",     "recordedBefore",
+                "recordedAfter", "alpha",         "tested",    "significant",
+                "leastP",        "samplesNeeded", "unsampled", "overflowStacks"
+        };
+        JsonOut *out = &report->out;
+
+        report->firsts[0] = json_object_get(reply);
+        report->store.elapsed_ns[0] = report->store.elapsed_ns[1] = NSEC_PER_SEC;
+        if (report->form == STACK_FORM_ROWS)
+                begin_rows_of_sets(report, reply);
+        if (report->form != STACK_FORM_JSON)
+                return report->rows.error;
+        json_out_init(out, stdout, report->session->json);
+        json_out_object(out);
+        for (size_t i = 0; i < ELEMENTSOF(members); i++)
+                json_out_member(out, members[i], cell_member(reply, members[i]));
+        json_out_key(out, "stacks");
+        json_out_array(out);
+        return out->error;
 }
 
 static int begin(StackReport *report, json_object *reply) {
@@ -265,9 +348,11 @@ static int add(StackReport *report, json_object *stack) {
         if (report->form == STACK_FORM_PPROF)
                 return stack_pprof_add(&report->pprof, stack);
         if (report->form == STACK_FORM_ROWS) {
-                report->write_row(&report->rows, stack);
+                (report->of_sets ? write_row_of_sets : report->write_row)(&report->rows, stack);
                 return report->rows.error;
         }
+        if (report->form != STACK_FORM_JSON && report->of_sets)
+                return stack_store_add_of_sets(&report->store, stack);
         if (report->form != STACK_FORM_JSON || report->is_pair)
                 return stack_store_add(&report->store, report->side, stack);
         json_out_value(&report->out, stack);
@@ -279,8 +364,10 @@ int stack_report_on_reply(void *userdata, Connection *connection, json_object *p
         json_object *stacks = cell_member(parameters, "stacks"),
                     *steps = cell_member(parameters, "steps");
         StackReport *report = userdata;
-        int r = report->firsts[report->side] ? 0 : begin(report, parameters);
+        int r = 0;
 
+        if (!report->firsts[report->side])
+                r = report->of_sets ? begin_sets(report, parameters) : begin(report, parameters);
         for (size_t i = 0; r == 0 && i < cell_length(steps); i++)
                 r = course_store_add(&report->course, cell_element(steps, i));
         for (size_t i = 0; r == 0 && i < cell_length(stacks); i++)
@@ -288,6 +375,8 @@ int stack_report_on_reply(void *userdata, Connection *connection, json_object *p
         if (last)
                 report->n_hidden = number_add_saturating(report->n_hidden,
                                                          cell_u64(parameters, "hiddenStacks"));
+        if (report->of_sets)
+                return r < 0 ? complain_errno(r, "write the result to stdout") : r;
         if (r == 0 && last && is_list(report))
                 stack_store_drop_unsampled(&report->store);
         if (r == 0 && last && (report->is_pair ? report->side == 1 : is_list(report)))
@@ -312,6 +401,7 @@ static int write_folded(const StackStore *store) {
 
 /* 0, an exit status or -errno. */
 static int write_all(StackReport *report) {
+        const ReportSetting *setting = setting_of(report);
         const Session *session = report->session;
         StackStore *store = &report->store;
         size_t limit = limit_of(report);
@@ -320,7 +410,9 @@ static int write_all(StackReport *report) {
                 .terminal = &session->terminal,
                 .legend = session->legend,
                 .firsts = { report->firsts[0], report->firsts[1] },
-                .words = { setting->words[0], setting->words[1] },
+                .words = { setting->labels[0], setting->labels[1] },
+                .of_sets = report->of_sets,
+                .is_alone = !is_list(report),
                 .has_rest = report->has_rest,
                 .is_chatty = session->is_chatty && session->legend == TABLE_LEGEND_SHOWN,
         };
@@ -337,6 +429,8 @@ static int write_all(StackReport *report) {
                 return stack_text_print_list(&text, store);
         case STACK_FORM_TREES:
                 r = session_page(report->session);
+                if (r == 0 && report->of_sets) /* medians do not add up to trees */
+                        return stack_text_print_list(&text, store);
                 return r == 0 ? stack_text_print_trees(&text, store) : r;
         case STACK_FORM_JSON:
                 if (report->is_pair)

@@ -7,6 +7,7 @@
  * Passes the replies of Stacks on to stdout in the form the user wants. What needs all of them
  * before it can begin is kept in a StackStore; JSON, rows and profiles of one recording are
  * written while they come. Two recordings are asked for one after the other, and have one report.
+ * The stacks of two sets are replies of CompareSets.
  */
 
 #include <json-c/json.h>
@@ -35,6 +36,7 @@ typedef struct StackReport {
         StackForm form;
         bool has_rest; /* places where threads have nothing to do are asked for, too */
         bool is_pair;  /* of two recordings */
+        bool of_sets;  /* of two sets of them */
         unsigned side; /* of the recording whose replies come: 0, and 1 of the second one */
         StackStore store;
         json_object *firsts[2]; /* the first reply about each; owned */
@@ -48,7 +50,7 @@ typedef struct StackReport {
 
 /* Its owner zeroes it but for the first members. */
 void stack_report_done(StackReport *report);
-/* Writes the parameters "limit" and "places"; @writer is in an object. */
+/* Writes "limit" and "places", and what sets need; @writer is in an object. */
 void stack_report_write_parameters(const StackReport *report, JsonWriter *writer);
 /* Parts that all views of stacks have: "places" without those of rest; members of a reply. */
 void stack_report_write_places(JsonWriter *writer);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "metric/reason-list.h"
 #include "render/cell.h"
@@ -27,6 +28,7 @@ void stack_store_done(StackStore *store) {
         free(store->object_ns);
         free(store->objects);
         free(store->rows);
+        free(store->tests);
         free(store->frames);
 }
 
@@ -68,24 +70,19 @@ static int add_objects(StackStore *store, json_object *objects, StoredStack *row
         return r;
 }
 
-int stack_store_add(StackStore *store, unsigned side, json_object *stack) {
+/* Adds @row with the names of @stack. */
+static int add_row(StackStore *store, StoredStack row, json_object *stack) {
         json_object *frames = cell_member(stack, "frames");
         size_t n = cell_length(frames), skip = n > ROW_MAX_FRAMES ? n - ROW_MAX_FRAMES : 0;
-        double error_ns = (double) cell_u64(stack, "standardErrorNs");
-        StoredStack row = { .first = store->n_frames, .n_frames = (uint32_t) (n - skip) };
         int r;
 
-        row.of[side] =
-                (StackAmount){ .ns = cell_u64(stack, "ns"),
-                               .max_ns = cell_u64(stack, "maxNs"),
-                               .n_samples = cell_u64(stack, "samples"),
-                               .variance = error_ns * error_ns,
-                               .is_there = true,
-                               .is_exact = json_object_get_boolean(cell_member(stack, "exact")) };
+        row.first = store->n_frames;
+        row.n_frames = (uint32_t) (n - skip);
         if (store->n >= STORE_MAX_ROWS || store->n_frames >= STORE_MAX_FRAMES)
                 return -EMSGSIZE;
         r = add_name(&store->names, cell_member(stack, "process"), &row.process);
-        if (r == 0)
+        row.thread = row.process;
+        if (r == 0 && cell_member(stack, "thread"))
                 r = add_name(&store->names, cell_member(stack, "thread"), &row.thread);
         if (r == 0)
                 r = add_name(&store->places, cell_member(stack, "place"), &row.place);
@@ -110,6 +107,54 @@ int stack_store_add(StackStore *store, unsigned side, json_object *stack) {
         }
         store->rows[store->n++] = row;
         return 0;
+}
+
+int stack_store_add(StackStore *store, unsigned side, json_object *stack) {
+        double error_ns = (double) cell_u64(stack, "standardErrorNs");
+        StoredStack row = {};
+
+        row.of[side] =
+                (StackAmount){ .ns = cell_u64(stack, "ns"),
+                               .max_ns = cell_u64(stack, "maxNs"),
+                               .n_samples = cell_u64(stack, "samples"),
+                               .variance = error_ns * error_ns,
+                               .is_there = true,
+                               .is_exact = json_object_get_boolean(cell_member(stack, "exact")) };
+        return add_row(store, row, stack);
+}
+
+/* Threads on average, from a number of nanoseconds a second; what no host has is nothing. */
+static double threads_of(json_object *quartiles, const char *key) {
+        double ns = json_object_get_double(cell_member(quartiles, key));
+
+        return ns >= 0 && ns < 0x1p63 ? ns / NSEC_PER_SEC : 0;
+}
+
+int stack_store_add_of_sets(StackStore *store, json_object *stack) {
+        static const char *const sides[] = { "before", "after" };
+        json_object *p = cell_member(stack, "pAdjusted");
+        StackTest test = { .p = p ? json_object_get_double(p) : NAN,
+                           .is_significant =
+                                   json_object_get_boolean(cell_member(stack, "significant")) };
+        StoredStack row = {};
+        int r;
+
+        for (unsigned side = 0; side < 2; side++) {
+                json_object *quartiles = cell_member(stack, sides[side]);
+                double median = threads_of(quartiles, "median");
+
+                row.of[side] = (StackAmount){ .ns = (uint64_t) (median * NSEC_PER_SEC + 0.5),
+                                              .is_there = quartiles,
+                                              .is_exact = true };
+                test.least[side] = threads_of(quartiles, "min");
+                test.most[side] = threads_of(quartiles, "max");
+        }
+        r = ARRAY_RESERVE(store->tests, store->n_tests_allocated, store->n + 1);
+        if (r == 0)
+                r = add_row(store, row, stack);
+        if (r == 0)
+                store->tests[store->n - 1] = test;
+        return r;
 }
 
 void stack_store_drop_unsampled(StackStore *store) {

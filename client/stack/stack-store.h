@@ -11,6 +11,9 @@
  * A store may have two recordings. stack_store_match() puts what both have in common into one row:
  * a stack is that of another recording if all of its functions have the same names, or the same
  * places in files of the same names.
+ *
+ * Or it has the stacks of two sets of recordings, whose amounts are medians of a second; these come
+ * matched and in their order.
  */
 
 #include <json-c/json.h>
@@ -49,6 +52,13 @@ typedef struct StoredStack {
         size_t first_object, last_object;
 } StoredStack;
 
+/* Of two sets: how certain it is that they differ. */
+typedef struct StackTest {
+        double p; /* adjusted; NAN: it is not told */
+        bool is_significant;
+        double least[2], most[2]; /* threads on average, where the amount is there */
+} StackTest;
+
 /* Empty when zeroed. */
 typedef struct StackStore {
         NameSet names;  /* of processes and threads, as they are in replies */
@@ -56,6 +66,8 @@ typedef struct StackStore {
         NameSet functions;
         StoredStack *rows;
         size_t n, n_allocated;
+        StackTest *tests; /* of each row of sets; NULL: they are none */
+        size_t n_tests_allocated;
         uint32_t *frames; /* numbers of functions */
         size_t n_frames, n_frames_allocated;
         NameSet object_names;
@@ -74,6 +86,8 @@ void stack_store_done(StackStore *store);
  * for more than any recording has.
  */
 _must_check_ int stack_store_add(StackStore *store, unsigned side, json_object *stack);
+/* The same of two sets, whose elapsed_ns are a second each. */
+_must_check_ int stack_store_add_of_sets(StackStore *store, json_object *stack);
 static inline const uint32_t *stack_store_frames(const StackStore *store, const StoredStack *row) {
         return store->frames + row->first;
 }

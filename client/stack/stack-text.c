@@ -299,6 +299,99 @@ static void print_lost(const StackText *text, const Lines *lines, bool is_pair) 
         }
 }
 
+/* sets */
+
+static const char *const recorded_names[] = { "recordedBefore", "recordedAfter" };
+
+/* What all members have samples of; NULL: it is not the same. */
+static json_object *filter_of_sets(const StackText *text, bool *ret_is_same) {
+        json_object *filter = NULL;
+
+        *ret_is_same = true;
+        for (unsigned side = 0; side < 2; side++) {
+                json_object *members = cell_member(text->firsts[0], recorded_names[side]);
+
+                for (size_t i = 0; i < cell_length(members); i++) {
+                        json_object *facts = cell_member(cell_element(members, i), "recording");
+                        json_object *one = cell_member(facts, "filter");
+
+                        if (side == 0 && i == 0)
+                                filter = one;
+                        else if (!json_object_equal(one, filter))
+                                *ret_is_same = false;
+                }
+        }
+        return *ret_is_same ? filter : NULL;
+}
+
+static void print_tests(const StackText *text, const Lines *lines) {
+        json_object *first = text->firsts[0];
+        unsigned long long n_tested = cell_u64(first, "tested"),
+                           n_significant = cell_u64(first, "significant"),
+                           n_needed = cell_u64(first, "samplesNeeded");
+
+        if (n_tested == 0)
+                lines_format(lines, "",
+                             "no stack was tested: it takes two recordings a side, and a hundredth "
+                             "of a thread in one of them");
+        else
+                lines_format(lines, "",
+                             "%llu stack%s tested, adjusted for as many: %llu %s an adjusted p "
+                             "below %g",
+                             n_tested, n_tested == 1 ? "" : "s", n_significant,
+                             n_significant == 1 ? "has" : "have",
+                             json_object_get_double(cell_member(first, "alpha")));
+        if (n_needed > 0 && n_significant == 0)
+                lines_format(lines, "",
+                             "for one stack alone to be significant it takes %llu recordings a "
+                             "side, or fewer stacks (record --comm, --pid, ...)",
+                             n_needed);
+}
+
+/* What is not among the stacks of sets. */
+static int print_rest_of_sets(const StackText *text, const Lines *lines) {
+        static const char *const sides[] = { "before", "after" };
+        json_object *unsampled = cell_member(text->firsts[0], "unsampled");
+        uint64_t n_overflow = cell_u64(text->firsts[0], "overflowStacks");
+        _cleanup_(buffer_done) Buffer line = {};
+        bool is_same;
+
+        print_tests(text, lines);
+        (void) filter_of_sets(text, &is_same);
+        if (!is_same)
+                lines_format(lines, "", "not all recordings took samples of the same threads");
+        for (unsigned side = 0; side < 2; side++) {
+                double ns = json_object_get_double(
+                        cell_member(cell_member(unsampled, sides[side]), "median"));
+
+                if (!(ns > 0))
+                        continue;
+                buffer_append_format(
+                        &line, "%s%s ",
+                        line.n > 0 ? ", " : "threads without a sample: ", text->words[side]);
+                compact_append_threads(&line, ns / NSEC_PER_SEC);
+        }
+        for (unsigned side = 0; side < 2; side++) {
+                json_object *members = cell_member(text->firsts[0], recorded_names[side]);
+                uint64_t n_lost = 0, n = 0;
+
+                for (size_t i = 0; i < cell_length(members); i++) {
+                        json_object *facts = cell_member(cell_element(members, i), "recording");
+
+                        n_lost = number_add_saturating(n_lost, stack_count_lost(facts));
+                        n = number_add_saturating(n, cell_u64(facts, "samples"));
+                }
+                if (n_lost > 0)
+                        lines_format(lines, "", "%s: %llu samples were lost, and %llu were taken",
+                                     text->words[side], (unsigned long long) n_lost,
+                                     (unsigned long long) n);
+        }
+        if (n_overflow > 0)
+                lines_format(lines, "", "%llu stacks of a recording had no room, and are [others]",
+                             (unsigned long long) n_overflow);
+        return line.n > 0 ? lines_print_buffer(lines, "", &line) : 0;
+}
+
 static int print_end(const StackText *text, const StackStore *store, const char *way_to_hidden,
                      const char *way_to_rest) {
         const Lines lines = { .out = text->out, .terminal = text->terminal };
@@ -308,9 +401,11 @@ static int print_end(const StackText *text, const StackStore *store, const char 
         if (is_pair && !text->has_rest && text->is_chatty)
                 lines_format(&lines, "", "without places in which threads wait for work%s",
                              way_to_rest);
-        if (r == 0)
+        if (r == 0 && text->of_sets)
+                r = print_rest_of_sets(text, &lines);
+        else if (r == 0)
                 r = print_unsampled(text, store, &lines, is_pair);
-        if (r == 0)
+        if (r == 0 && !text->of_sets)
                 print_lost(text, &lines, is_pair);
         if (r == 0 && text->n_hidden > 0 && text->is_chatty)
                 lines_format(&lines, "", "%llu more stack%s (%s)",
@@ -331,8 +426,7 @@ static void append_numbers(Buffer *line, json_object *numbers, const char *one, 
                         (unsigned long long) json_object_get_uint64(cell_element(numbers, i)));
 }
 
-int stack_append_scope(Buffer *line, json_object *recording) {
-        json_object *filter = cell_member(recording, "filter");
+static int append_filter(Buffer *line, json_object *filter) {
         json_object *comm = cell_member(filter, "comm"), *cgroup = cell_member(filter, "cgroup");
         Span threads = cell_string(cell_member(filter, "threads"));
         uint64_t min_ns = cell_u64(filter, "minNs"), max_ns = cell_u64(filter, "maxNs");
@@ -403,27 +497,46 @@ static int print_all_gaps(const StackText *text, bool is_pair) {
         return r;
 }
 
+int stack_append_scope(Buffer *line, json_object *recording) {
+        return append_filter(line, cell_member(recording, "filter"));
+}
+
 /* "stacks of uid 1000 called nginx*" */
 static int print_heading(const StackText *text, const StackStore *store) {
         bool is_pair = stack_store_is_pair(store);
         _cleanup_(buffer_done) Buffer scope = {};
-        const char *line = "";
-        int r = stack_append_scope(&scope, cell_member(text->firsts[is_pair], "recording"));
+        const char *line = "", *what = "";
+        bool is_same;
+        int r = text->of_sets ? append_filter(&scope, filter_of_sets(text, &is_same))
+                              : stack_append_scope(&scope,
+                                                   cell_member(text->firsts[is_pair], "recording"));
+
+        if (store->n > 0 && text->of_sets)
+                what = ": how many threads were in each on average, medians";
+        else if (store->n > 0 && is_pair)
+                what = ": how many threads were in each on average";
 
         if (r == 0)
                 r = buffer_terminate(&scope, &line);
         if (r == 0)
                 (void) fprintf(text->out, "%s%s%s%s%s\n", text->terminal->colour ? "\033[1m" : "",
                                store->n > 0 ? "stacks" : "no stacks",
-                               text->terminal->colour ? "\033[0m" : "", line,
-                               store->n > 0 && is_pair
-                                       ? ": how many threads were in each on average"
-                                       : "");
+                               text->terminal->colour ? "\033[0m" : "", line, what);
         return r;
 }
 
 /* The cells of numbers, which two recordings have others of. */
-enum { CELL_BEFORE, CELL_AFTER, CELL_CHANGE, CELL_TIME, CELL_ERROR, CELL_SHARE, _CELL_MAX };
+enum {
+        CELL_BEFORE,
+        CELL_AFTER,
+        CELL_CHANGE,
+        CELL_P,
+        CELL_RANGES,
+        CELL_TIME,
+        CELL_ERROR,
+        CELL_SHARE,
+        _CELL_MAX
+};
 
 static void set_columns(const StackText *text, const StackStore *store,
                         TableColumn columns[static _CELL_MAX], bool has_errors) {
@@ -432,6 +545,11 @@ static void set_columns(const StackText *text, const StackStore *store,
                 [CELL_BEFORE] = { .header = text->words[0], .right = true, .absent = !is_pair },
                 [CELL_AFTER] = { .header = text->words[1], .right = true, .absent = !is_pair },
                 [CELL_CHANGE] = { .header = "CHANGE", .right = true, .absent = !is_pair },
+                [CELL_P] = { .header = "P (ADJ)", .right = true, .absent = !store->tests },
+                [CELL_RANGES] = { .header = "MIN..MAX",
+                                  .right = true,
+                                  .omit = 1,
+                                  .absent = !store->tests },
                 [CELL_TIME] = { .header = "TIME", .right = true, .absent = is_pair },
                 [CELL_ERROR] = { .header = "ERROR", .right = true },
                 [CELL_SHARE] = { .header = "SHARE", .right = true, .absent = is_pair },
@@ -444,16 +562,41 @@ static void set_columns(const StackText *text, const StackStore *store,
                         columns[CELL_ERROR].absent && amounts_are_exact(store->rows[i].of);
 }
 
-/* @total_ns is what shares are of. A cell of a column that is absent says nothing. */
+/* "1.6..1.8 → 3.3..3.5" */
+static void append_ranges(Buffer *cell, const StackAmount of[static 2], const StackTest *test) {
+        for (unsigned side = 0; side < 2; side++) {
+                if (side > 0)
+                        buffer_append_text(cell, " \u2192 ");
+                if (!of[side].is_there) {
+                        buffer_append_byte(cell, '-');
+                        continue;
+                }
+                compact_append_threads(cell, test->least[side]);
+                buffer_append_text(cell, "..");
+                compact_append_threads(cell, test->most[side]);
+        }
+}
+
+/*
+ * @test: of a row of sets, else NULL; @total_ns is what shares are of. A cell of a column that is
+ * absent says nothing.
+ */
 static void add_numbers(Table *table, const StackStore *store, const StackAmount of[static 2],
-                        double total_ns) {
+                        const StackTest *test, double total_ns) {
         bool is_pair = stack_store_is_pair(store), is_exact = amounts_are_exact(of);
 
         for (unsigned id = 0; id < _CELL_MAX; id++) {
                 Buffer *cell = table_cell(table);
                 double change;
 
-                if (is_pair && id <= CELL_AFTER && of[id].is_there) {
+                if (test && id == CELL_P) {
+                        if (!isnan(test->p))
+                                compact_append_p(cell, test->p);
+                } else if (test && id == CELL_RANGES) {
+                        append_ranges(cell, of, test);
+                } else if (test && id == CELL_CHANGE && !(of[0].is_there && of[1].is_there)) {
+                        continue; /* of one side nothing is known */
+                } else if (is_pair && id <= CELL_AFTER && of[id].is_there) {
                         compact_append_threads(cell, stack_store_threads(store, &of[id], id));
                 } else if (is_pair && id == CELL_CHANGE) {
                         change = stack_store_change(store, of);
@@ -540,7 +683,7 @@ int stack_text_print_list(const StackText *text, const StackStore *store) {
                         printable_append_name(cell, name_set_get(&store->names, row->thread));
                 }
                 printable_append_name(table_cell(table), name_set_get(&store->places, row->place));
-                add_numbers(table, store, row->of, total);
+                add_numbers(table, store, row->of, store->tests ? &store->tests[i] : NULL, total);
                 cell = table_cell(table);
                 stack_append_leaves(cell, store, row, false);
                 r = append_object(cell, store, row, row + 1, row->of[0].ns, 0);
@@ -550,7 +693,9 @@ int stack_text_print_list(const StackText *text, const StackStore *store) {
         }
         if (r == 0)
                 r = table_end(table);
-        return r == 0 ? print_end(text, store, "--stacks", "") : r;
+        return r == 0 ? print_end(text, store, text->is_alone ? "--limit 0" : "--stacks",
+                                  text->is_alone ? " (--all-rows)" : "")
+                      : r;
 }
 
 /* trees */
@@ -592,7 +737,7 @@ static void print_line(Tree *tree, const Branch *branch, size_t indent, Span nam
         Buffer *cell;
 
         if (branch)
-                add_numbers(tree->table, tree->store, branch->of, tree->total);
+                add_numbers(tree->table, tree->store, branch->of, NULL, tree->total);
         else
                 for (size_t i = 0; i < _CELL_MAX; i++)
                         buffer_append_byte(table_cell(tree->table), ' ');
@@ -732,6 +877,9 @@ static bool is_worth_a_line(const StackStore *store, const StoredStack *row) {
         if (!stack_store_is_pair(store))
                 return !span_is(name_set_get(&store->places, row->place), "running") &&
                        stack_store_threads(store, &row->of[0], 0) >= LEAST_WAITING;
+        if (store->tests)
+                return store->tests[row - store->rows].is_significant &&
+                       fabs(stack_store_change(store, row->of)) >= LEAST_WAITING;
         return fabs(stack_store_change(store, row->of)) >=
                MAX_OF(LEAST_WAITING, 2 * stack_store_change_error(store, row->of));
 }

@@ -6,7 +6,8 @@
  *
  * Stacks for people: the heaviest, one a line, or a tree for each process. Both end with what is
  * not among them. Of two recordings they have how many threads were in a stack on average, what
- * changed, and the standard error of that.
+ * changed, and the standard error of that. Of two sets they are medians, and in place of the error
+ * is how certain the difference is.
  */
 
 #include <json-c/json.h>
@@ -21,10 +22,12 @@ typedef struct StackText {
         FILE *out;
         const Terminal *terminal;
         TableLegend legend;
-        json_object *firsts[2]; /* the first reply about each recording */
-        const char *words[2];   /* what two recordings are called */
-        uint64_t n_hidden;      /* stacks that are not in the store */
-        bool has_rest;          /* places where threads have nothing to do are in the store, too */
+        json_object *firsts[2]; /* the first reply about each recording; of sets one */
+        const char *words[2];   /* what two recordings, or sets, are called */
+        bool of_sets;
+        bool is_alone;     /* a list in place of everything else: it has what was asked for */
+        uint64_t n_hidden; /* stacks that are not in the store */
+        bool has_rest;     /* places where threads have nothing to do are in the store, too */
         bool is_chatty;
 } StackText;
 

@@ -154,8 +154,8 @@ int waker_table_print(WakerTable *table, size_t limit, const Terminal *terminal,
                 { .header = "ERROR", .right = true, .absent = true },
                 { .header = "SHARE", .right = true },
                 { .header = "SAMPLES", .right = true, .omit = 1 },
-                { .header = "STACK", .shrink_to = 20 },
-                { .header = "HELD IN", .shrink_to = 20, .absent = true },
+                { .header = "STACK", .shrink_to = 12 },
+                { .header = "HELD IN", .shrink_to = 12, .absent = true },
         };
         _cleanup_(table_freep) Table *output = NULL;
         size_t n = limit > 0 ? MIN_OF(limit, table->n) : table->n;

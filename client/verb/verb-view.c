@@ -133,13 +133,29 @@ static int call_stacks(Session *session, const Reference *recording, StackReport
         return session_call(session, &call, stack_report_on_reply, report);
 }
 
+static int call_set_stacks(Session *session, const Side sides[static 2], StackReport *report) {
+        ViewCall call;
+        int r;
+
+        stack_report_write_parameters(
+                report, begin_call(&call, PROFILER_INTERFACE ".CompareSets", sides, 2));
+        r = session_call(session, &call.call, stack_report_on_reply, report);
+        session_call_done(&call.call);
+        return r;
+}
+
+/* One recording, or two, or two sets of them. */
+typedef struct Recordings {
+        const Reference *recordings;
+        size_t n;
+        const Side *sides; /* of sets; NULL: they are none */
+} Recordings;
+
 /*
- * Prints the stacks of one recording, or of two, in that form. People see those who have something
- * to do, if anybody has. @view: the first screen of the recording, which is printed above; may be
- * NULL.
+ * Prints their stacks in that form. People see those who have something to do, if anybody has.
+ * @view: the first screen of the recordings, which is printed above; may be NULL.
  */
-static int show_stacks(Session *session, const Reference recordings[], size_t n, StackForm form,
-                       GroupView *view) {
+static int show_stacks(Session *session, const Recordings *of, StackForm form, GroupView *view) {
         bool all = options_have(session->options, OPTION_ALL_ROWS) ||
                    (form != STACK_FORM_LIST && form != STACK_FORM_TREES);
         bool again = true;
@@ -147,11 +163,17 @@ static int show_stacks(Session *session, const Reference recordings[], size_t n,
 
         while (r == 0 && again) {
                 _cleanup_(stack_report_done) StackReport report = {
-                        .session = session, .form = form, .has_rest = all, .is_pair = n > 1
+                        .session = session,
+                        .form = form,
+                        .has_rest = all,
+                        .is_pair = of->n > 1,
+                        .of_sets = of->sides,
                 };
 
-                for (; r == 0 && report.side < n; report.side++)
-                        r = call_stacks(session, &recordings[report.side], &report);
+                if (of->sides)
+                        r = call_set_stacks(session, of->sides, &report);
+                for (; r == 0 && report.side < of->n; report.side++)
+                        r = call_stacks(session, &of->recordings[report.side], &report);
                 if (view && (r != 0 || report.n_seen > 0 || all)) {
                         int shown;
 
@@ -201,7 +223,7 @@ static int show_stacks_alone(Session *session, const SubjectReference *subjects,
                 r = check_recording(session, &subjects[i], what);
                 recordings[i] = subjects[i].ends[0]; /* borrowed */
         }
-        return r == 0 ? show_stacks(session, recordings, n, form, NULL) : r;
+        return r == 0 ? show_stacks(session, &(Recordings){ recordings, n, NULL }, form, NULL) : r;
 }
 
 /* Whether places where threads have nothing to do are asked for: programs get all. */
@@ -283,15 +305,15 @@ static int check_alone(const Session *session, OptionId view) {
 }
 
 /*
- * Finds out whether the options ask for stacks alone, and in which form. 0, or an exit status after
- * a sentence.
+ * Finds out whether the options ask for stacks alone, and in which form; @has_rows: there are csv
+ * and ndjson of them. 0, or an exit status after a sentence.
  */
-static int find_stack_form(const Session *session, bool *ret_alone, StackForm *ret) {
+static int find_stack_form(const Session *session, bool has_rows, bool *ret_alone, StackForm *ret) {
         const Options *options = session->options;
         bool has_stacks = options_have(options, OPTION_STACKS),
              has_format = options_have(options, OPTION_FORMAT),
              is_json = session->json != JSON_STYLE_OFF;
-        bool is_pair = strcmp(options->arguments[0], "compare") == 0, is_table;
+        bool is_table;
 
         *ret_alone = true;
         *ret = is_json ? STACK_FORM_JSON : STACK_FORM_TREES;
@@ -322,10 +344,10 @@ static int find_stack_form(const Session *session, bool *ret_alone, StackForm *r
                 break;
         }
         is_table = *ret == STACK_FORM_TREES || *ret == STACK_FORM_JSON ||
-                   (*ret == STACK_FORM_ROWS && !is_pair);
+                   (*ret == STACK_FORM_ROWS && has_rows);
         if (has_stacks && !(*ret_alone && is_table))
                 return complain(STATUS_USAGE, "--stacks is a table%s: give --format %s alone.",
-                                is_pair ? " or JSON" : ", JSON, csv or ndjson",
+                                has_rows ? ", JSON, csv or ndjson" : " or JSON",
                                 format_name(options->format));
         if (is_json && has_format && *ret_alone)
                 return complain(STATUS_USAGE,
@@ -354,7 +376,7 @@ int verb_show(Session *session) {
                 r = check_alone(session, OPTION_WAKERS);
         if (r != 0)
                 return r;
-        r = find_stack_form(session, &alone, &form);
+        r = find_stack_form(session, true, &alone, &form);
         if (r == 0)
                 r = subject_open(options->arguments[1], &subject);
         if (r == 0 && options_have(options, OPTION_WAKERS))
@@ -381,10 +403,12 @@ int verb_show(Session *session) {
                 r = call_view(session, view, PROFILER_INTERFACE ".Show",
                               &(Side){ "snapshot", &subject, 1, false }, 1);
         if (r == STATUS_DONE_OTHERWISE)
-                return show_stacks(session, subject.ends, 1, STACK_FORM_HTML, NULL);
+                return show_stacks(session, &(Recordings){ subject.ends, 1, NULL }, STACK_FORM_HTML,
+                                   NULL);
         /* A first screen ends with the stacks; one who asks for rows wants these alone. */
         if (r == 0 && group_view_waits(view))
-                r = show_stacks(session, subject.ends, 1, STACK_FORM_LIST, view);
+                r = show_stacks(session, &(Recordings){ subject.ends, 1, NULL }, STACK_FORM_LIST,
+                                view);
         return r;
 }
 
@@ -405,7 +429,7 @@ static int compare_stacks(Session *session, GroupView *view,
         bool first = view->is_recording[0];
 
         if (group_view_has_stacks(view))
-                return show_stacks(session, recordings, ELEMENTSOF(recordings), STACK_FORM_LIST,
+                return show_stacks(session, &(Recordings){ recordings, 2, NULL }, STACK_FORM_LIST,
                                    view);
         if (session->is_chatty)
                 (void) printf("\nno stacks: %s has some, and %s was not recorded\n",
@@ -423,7 +447,7 @@ static int compare_opened(Session *session, const SubjectReference subjects[stat
          */
         bool is_interval = subjects[0].is_interval || subjects[1].is_interval, alone;
         StackForm form;
-        int r = find_stack_form(session, &alone, &form);
+        int r = find_stack_form(session, false, &alone, &form);
 
         if (r != 0)
                 return r;
@@ -445,7 +469,7 @@ static int compare_opened(Session *session, const SubjectReference subjects[stat
         if (r == STATUS_DONE_OTHERWISE) {
                 const Reference recordings[] = { subjects[0].ends[0], subjects[1].ends[0] };
 
-                return show_stacks(session, recordings, ELEMENTSOF(recordings), STACK_FORM_HTML,
+                return show_stacks(session, &(Recordings){ recordings, 2, NULL }, STACK_FORM_HTML,
                                    NULL);
         }
         if (r == 0 && (view->is_recording[0] || view->is_recording[1]) && view->form.overview &&
@@ -475,6 +499,9 @@ static int compare_sets(Session *session) {
         _cleanup_(snapshot_set_done) SnapshotSet before = SNAPSHOT_SET_EMPTY,
                                                  after = SNAPSHOT_SET_EMPTY;
         _cleanup_(group_view_freep) GroupView *view = NULL;
+        Side sides[2];
+        StackForm form;
+        bool alone;
         int r;
 
         r = snapshot_set_parse(&names, "--before", session->options->before, &before);
@@ -487,18 +514,26 @@ static int compare_sets(Session *session) {
         /* One snapshot on each side has no variance: compare it as two snapshots. */
         if (before.n == 1 && after.n == 1)
                 return compare_pair(session, before.texts[0], after.texts[0]);
-        if (options_have(session->options, OPTION_STACKS) ||
-            session->options->format == FORMAT_FOLDED)
-                return complain(STATUS_USAGE,
-                                "Stacks are those of two recordings: sets have none.");
+        r = find_stack_form(session, true, &alone, &form);
+        if (r == 0 && form == STACK_FORM_FOLDED)
+                r = complain(STATUS_USAGE,
+                             "--format folded is for one recording or two: stacks of sets are a "
+                             "table, JSON, csv or ndjson (--stacks).");
+        if (r != 0)
+                return r;
+        sides[0] = (Side){ "before", before.subjects, before.n, true };
+        sides[1] = (Side){ "after", after.subjects, after.n, true };
+        if (alone)
+                return show_stacks(session, &(Recordings){ .sides = sides }, form, NULL);
         r = group_view_new(&(GroupForm){ .session = session, .kind = REPORT_SETS }, &view);
-        if (r == 0) {
-                const Side sides[] = { { "before", before.subjects, before.n, true },
-                                       { "after", after.subjects, after.n, true } };
-
+        if (r == 0)
                 r = call_view(session, view, PROFILER_INTERFACE ".CompareSets", sides,
                               ELEMENTSOF(sides));
-        }
+        if (r == 0 && group_view_waits(view))
+                r = show_stacks(session, &(Recordings){ .sides = sides }, STACK_FORM_LIST, view);
+        else if (r == 0 && view->has_recording && view->other[0] != '\0' && view->form.overview &&
+                 !view->wants_rows && session->is_chatty)
+                (void) printf("\nno stacks: %s was not recorded\n", view->other);
         return r == 0 && view->above ? STATUS_ABOVE : r;
 }
 

@@ -326,6 +326,7 @@ static int answer_stacks(SetAnalysis *sets, const StackSet *stacks, const Record
                 json_write_end(writer);
         }
         write_tests(sets, &stacks->family, writer);
+        stack_set_write_unsampled(stacks, writer);
         json_write_member_u64(writer, "overflowStacks", stacks->n_overflow);
         r = answer_send(answer, PACKET_PART, -EBADF);
         if (r == 0)

@@ -41,13 +41,29 @@ def histograms_of(first, rows, wanted):
     return [dict(first, places=places, recording=facts), {"histograms": some}, {"hiddenHistograms": len(found) - len(some)}]
 
 
+def sets_of(answers, wanted):
+    """Groups of two sets of recordings, or, with "stacks", these; "limit" and "places" are obeyed."""
+    names = {side: [one["name"] for one in wanted[side]] for side in ("before", "after")}
+    head = answers["Stacks"][0]["snapshot"]
+    heads = {side: [dict(head, name=name, fileKind="snapshot" if name == "after-1" else "recording") for name in names[side]] for side in names}
+    first = {"kind": "sets"} | heads
+    if not wanted.get("stacks"):
+        return [first | answers["CompareSets"][0], *answers["CompareSets"][1:]]
+    recorded = {f"recorded{side.title()}": [{key: answers["Stacks"][0][key] for key in ("recording", "elapsedNs")} for _ in names[side]] for side in names}
+    stacks = [one for one in answers["SetStacks"][1]["stacks"] if one["place"] in wanted.get("places", [one["place"]])]
+    some = stacks[:wanted.get("limit")]
+    return [first | recorded | answers["SetStacks"][0], {"stacks": some}, {"hiddenStacks": len(stacks) - len(some)}]
+
+
 def replies_to(call, answers):
     """The parameters of each reply; "limit", "places", "wakers", "course", "files" and "histogram" of Stacks are obeyed."""
     method = call["method"].rpartition(".")[2]
     name = call["parameters"].get("recording", {}).get("name")
     times = 10 if name == "long-course" else 1
     parts = answers.get(f"{method} {(name or '').removeprefix('long-')}", answers[method])
-    if not call["method"].endswith(".Stacks"):
+    if method == "CompareSets":
+        return sets_of(answers, call["parameters"])
+    if method != "Stacks":
         return parts
     if call["parameters"].get("histogram"):
         return histograms_of(parts[0], answers["Histograms"], call["parameters"])

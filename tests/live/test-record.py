@@ -1611,6 +1611,42 @@ def changes():
 
 
 @test
+def sets_of_recordings():
+    """stacks of two sets of recordings are tested: what a load does is more than chance, and differs by what it does"""
+    with daemon() as ctl:
+        def record_some(name, n):
+            for i in range(n):
+                result = ctl("record", "--tag", f"{name}-{i}", "--for", "400ms", "--comm", "sets-load")
+                expect_equal(result.status, 0, result.err)
+        with known_threads(renamed(ctl, "sets-load")):
+            record_some("busy", 5)
+        record_some("quiet", 5)
+        both = ("compare", "--before", "busy-*", "--after", "quiet-*")
+        compared = ctl(*both, "--stacks", "--json").json()
+        expect_equal([head["name"] for head in compared["before"]], [f"busy-{i}" for i in range(5)])
+        expect_equal((compared["tested"] > 5, compared["overflowStacks"]), (True, 0), compared["tested"])
+        mine = [stack for stack in compared["stacks"] if stack["place"] == "lock" and "at_mutex" in stack["frames"]]
+        expect_equal([stack["process"] for stack in mine], ["sets-load"], "threads of one stack are together")
+        sums = []
+        for i in range(5):
+            first, found = stacks(ctl, f"busy-{i}")
+            sums.append(SECOND * sum(stack["ns"] for stack in found if stack["place"] == "lock" and stack["frames"] == mine[0]["frames"])
+                        / first["elapsedNs"])
+        expect(abs(mine[0]["before"]["median"] - sorted(sums)[2]) < 2, mine[0]["before"], sums)
+        expect_equal((mine[0]["before"]["n"], mine[0]["after"]["n"], mine[0]["after"]["max"]), (5, 5, 0), mine[0])
+        expect(mine[0]["significant"] and 2 / 252 - 1e-9 <= mine[0]["pAdjusted"] < 0.05, mine[0])
+        result = ctl(*both)
+        expect_equal((result.status, result.err), (0, ""))
+        expect(re.search(r"(?m)^changed +sets-load lock [\d.]+ → 0: (?:\S+ → )*at_mutex", result.out), result.out)
+        expect(re.search(r"(?m)^sets-load +lock +[\d.]+ +0 +−[\d.]+ +0\.\d+ .*at_mutex", result.out), result.out)
+        expect_equal(ctl("capture", "--tag", "plain").status, 0)
+        mixed = ctl("compare", "--before", "busy-*", "--after", "quiet-*,plain")
+        expect(mixed.status == 0 and 'no stacks: "plain" was not recorded' in mixed.out, mixed.out, mixed.err)
+        error, parameters = failure(ask(ctl, "CompareSets", before=[{"name": "busy-0"}], after=[{"name": "plain"}], stacks=True))
+        expect_equal((error, parameters["parameter"]), ("InvalidParameter", "after"))
+
+
+@test
 def off_cpu():
     """the times off the CPU that denet would have are those of all places but running, of recordings and of intervals"""
     with daemon() as ctl, known_threads() as (process, tids):

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "metric/metric.h"
+#include "render/compact.h"
 #include "render/printable.h"
 #include "session/complain.h"
 #include "view/view-sort.h"
@@ -310,25 +311,16 @@ static void append_delta(Buffer *cell, const GroupRow *row) {
 
 /* sets */
 
-/* Appends a probability with two significant digits, and none below a ten thousandth. */
 static void append_p(Buffer *cell, const GroupRow *row) {
         json_object *value = cell_member(row->entry, "pAdjusted");
-        double p = json_object_get_double(value), scaled = p;
-        int digits = 1;
+        double p = json_object_get_double(value);
 
-        if (!value) {
+        if (!value)
                 buffer_append_text(cell, "-");
-        } else if (row->style.raw) {
+        else if (row->style.raw)
                 buffer_append_format(cell, "%.6g", p);
-        } else if (p < 0.0001) {
-                buffer_append_text(cell, "<0.0001");
-        } else {
-                while (scaled < 1) {
-                        scaled *= 10;
-                        digits++;
-                }
-                buffer_append_format(cell, "%.*f", digits, p);
-        }
+        else
+                compact_append_p(cell, p);
 }
 
 static void append_range(Buffer *cell, const char *side, const GroupRow *row) {

@@ -37,6 +37,7 @@ const ReportSetting report_settings[_REPORT_KIND_MAX] = {
                           .n_columns = 2,
                           .has_begin = true,
                           ENDS,
+                          .labels = { "BEFORE", "AFTER" },
                           .n_lists = 1,
                           .lists = { "groups" },
                           .of_medians = true },

@@ -23,6 +23,7 @@ void stack_set_done(StackSet *set) {
         for (size_t i = 0; i < set->n_rows; i++)
                 free(set->rows[i].samples.values);
         free(set->rows);
+        free(set->unsampled.values);
         free(set->numbers);
         free(set->tests);
         index_done(&set->by_key);
@@ -157,6 +158,7 @@ int stack_set_take(StackSet *set, unsigned side, const StackView *view,
         const RecordingFacts *facts = &recording->facts;
         double elapsed_ns = (double) (facts->end_boottime_ns - facts->start_boottime_ns);
         uint64_t bit = UINT64_C(1) << set->n_taken;
+        double unsampled_ns = 0;
         int r = 0;
 
         assert(set->n_taken < set->n_captures && set->n_captures <= SET_MAX_CAPTURES);
@@ -169,13 +171,18 @@ int stack_set_take(StackSet *set, unsigned side, const StackView *view,
                 if (place == RECORD_PLACE_running ? facts->running : facts->waiting)
                         set->sampled[place] |= bit;
         for (size_t i = 0; i < view->n_rows && r == 0; i++) {
+                const StackRow *one = &view->rows[i];
                 StackSetRow *row;
 
-                if (places != 0 && !(places >> view->rows[i].place & 1))
+                if (places != 0 && !(places >> one->place & 1))
                         continue;
-                r = find_row(&taking, &view->rows[i], &row);
+                if (one->stack == STACK_UNSAMPLED || one->stack == STACK_OUTSIDE) {
+                        unsampled_ns += (double) one->ns;
+                        continue;
+                }
+                r = find_row(&taking, one, &row);
                 if (r == 0)
-                        row->now_ns += (double) view->rows[i].ns;
+                        row->now_ns += (double) one->ns;
         }
         for (size_t i = 0; i < set->n_rows && r == 0; i++) {
                 StackSetRow *row = &set->rows[i];
@@ -185,6 +192,9 @@ int stack_set_take(StackSet *set, unsigned side, const StackView *view,
                                             row->now_ns / elapsed_ns);
                 row->now_ns = 0;
         }
+        if (r == 0)
+                r = set_samples_put(&set->unsampled, set->n_captures, set->n_taken,
+                                    unsampled_ns / elapsed_ns);
         set->n_taken++;
         return r;
 }
@@ -283,7 +293,7 @@ int stack_set_finish(StackSet *set) {
 
 static const char *reason_of_no_test(const StackSetRow *row, const Quartiles sides[static SIDES]) {
         if (row->is_word)
-                return "not tested: it is no stack";
+                return "not tested: it stands for many stacks";
         if (row->test > 0)
                 return "not adjusted: with so few or so equal samples it could not be significant "
                        "even alone";
@@ -293,8 +303,31 @@ static const char *reason_of_no_test(const StackSetRow *row, const Quartiles sid
                "equally much";
 }
 
+/* Of @n samples in threads. */
+static Quartiles write_side(unsigned side, double *values, size_t n, JsonWriter *writer) {
+        static const char *const names[SIDES] = { "before", "after" };
+        Quartiles quartiles;
+
+        for (size_t i = 0; i < n; i++)
+                values[i] *= (double) NSEC_PER_SEC;
+        quartiles = quartiles_of(values, n);
+        quartiles_write_json(writer, names[side], &quartiles);
+        return quartiles;
+}
+
+void stack_set_write_unsampled(const StackSet *set, JsonWriter *writer) {
+        double values[SET_MAX_CAPTURES];
+
+        json_write_key(writer, "unsampled");
+        json_write_object(writer);
+        for (unsigned side = 0; side < SIDES; side++)
+                (void) write_side(side, values,
+                                  set_samples_get(&set->unsampled, set->sides[side], values),
+                                  writer);
+        json_write_end(writer);
+}
+
 void stack_set_write(const StackSet *set, size_t index, JsonWriter *writer) {
-        static const char *const side_names[SIDES] = { "before", "after" };
         const StackSetRow *row = &set->rows[index];
         const uint32_t *key = set->numbers + row->key;
         const SetTest *test = test_of(set, row);
@@ -304,14 +337,8 @@ void stack_set_write(const StackSet *set, size_t index, JsonWriter *writer) {
         json_write_object(writer);
         json_write_member_name(writer, "process", name_set_get(&set->names, key[KEY_PROCESS]));
         json_write_member_text(writer, "place", place_names[key[KEY_PLACE]]);
-        for (unsigned side = 0; side < SIDES; side++) {
-                size_t n = samples_of(set, row, side, values);
-
-                for (size_t i = 0; i < n; i++)
-                        values[i] *= (double) NSEC_PER_SEC;
-                sides[side] = quartiles_of(values, n);
-                quartiles_write_json(writer, side_names[side], &sides[side]);
-        }
+        for (unsigned side = 0; side < SIDES; side++)
+                sides[side] = write_side(side, values, samples_of(set, row, side, values), writer);
         double_write_json(writer, "delta", sides[0].n > 0 && sides[1].n > 0,
                           sides[1].median - sides[0].median);
         double_write_json(writer, "u", test, test ? test->u : 0);

@@ -15,8 +15,8 @@
  *
  * The family of tests consists of the stacks in which some recording had a hundredth of a thread at
  * least, that have at least two samples on both sides which are not all equal. That depends on the
- * pooled samples alone, so leaving out all others is unbiased. Words for time without a sample are
- * not tested.
+ * pooled samples alone, so leaving out all others is unbiased. Time without a sample is no stack,
+ * and told beside them.
  */
 
 #include <stdbool.h>
@@ -42,7 +42,7 @@ typedef struct StackSetRow {
         size_t key; /* where in the numbers: process, place, functions */
         uint32_t n_key;
         uint32_t test;      /* the number of its test plus 1; 0: not tested */
-        bool is_word;       /* there is no sample of it */
+        bool is_word;       /* it stands for stacks that nobody knows */
         SetSamples samples; /* threads on average */
         double now_ns;      /* of the recording that is being taken */
         double change;      /* between the medians, after the end */
@@ -61,8 +61,9 @@ typedef struct StackSet {
         StackSetRow *rows; /* owned; after the end in their order */
         size_t n_rows, n_rows_allocated;
         Index by_key;
-        uint64_t n_overflow; /* stacks of one recording for which there was no room */
-        SetTest *tests;      /* owned */
+        SetSamples unsampled; /* threads on average of which there is no sample */
+        uint64_t n_overflow;  /* stacks of one recording for which there was no room */
+        SetTest *tests;       /* owned */
         size_t n_tests, n_tests_allocated;
         SetFamily family;
 } StackSet;
@@ -79,5 +80,7 @@ _must_check_ int stack_set_take(StackSet *set, unsigned side, const StackView *v
  * difference first. 0 or -ENOMEM.
  */
 _must_check_ int stack_set_finish(StackSet *set);
+/* Writes "unsampled", a member of an open object. */
+void stack_set_write_unsampled(const StackSet *set, JsonWriter *writer);
 /* Writes the @index-th stack as one object, in nanoseconds a second; after the end. */
 void stack_set_write(const StackSet *set, size_t index, JsonWriter *writer);

@@ -21,7 +21,7 @@ static void take(StackSet *set, unsigned side, size_t n, uint64_t ns) {
 
                 view.rows[i] = (StackRow){ .process = (uint32_t) view.labels.n,
                                            .place = RECORD_PLACE_running,
-                                           .stack = STACK_UNSAMPLED,
+                                           .stack = STACK_NONE,
                                            .ns = ns };
                 ck_assert_int_eq(buffer_append(&view.labels, name, (size_t) n_name + 1), 0);
         }

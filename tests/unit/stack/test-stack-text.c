@@ -593,6 +593,99 @@ START_TEST(the_heading_says_of_what_they_are) {
 }
 END_TEST
 
+#define RECORDED(filter) "{\"recording\":{\"samples\":5,\"lostRing\":1" filter "}}"
+#define UID_7 ",\"filter\":{\"uids\":[7]}"
+#define OF_SETS(other)                                                                            \
+        "{\"recordedBefore\":[" RECORDED(UID_7) "," RECORDED(                                     \
+                other) "],\"recordedAfter\":[" RECORDED(UID_7) "],\"alpha\":0.05,\"tested\":2,"   \
+                                                               "\"significant\":1,"               \
+                                                               "\"samplesNeeded\":null,"          \
+                                                               "\"overflowStacks\":3,"            \
+                                                               "\"unsampled\":{\"before\":{"      \
+                                                               "\"median\":500000000},\"after\":" \
+                                                               "null}}"
+#define SIDE_OF(median, least, most) \
+        "{\"n\":4,\"median\":" median ",\"min\":" least ",\"max\":" most "}"
+#define STACK_OF_SETS(process, before, after, tail)                          \
+        "{\"process\":\"" process "\",\"place\":\"lock\",\"before\":" before \
+        ",\"after\":" after tail ",\"frames\":[\"main\",\"take\"]}"
+
+static const char stacks_of_sets[] = "[" STACK_OF_SETS(
+        "app", SIDE_OF("0", "0", "10000000"), SIDE_OF("1500000000", "1400000000", "1600000000"),
+        ",\"pAdjusted\":0.0286,\"significant\":true") "," STACK_OF_SETS("db",
+                                                                        SIDE_OF("900000000"
+                                                                                "0",
+                                                                                "100000000",
+                                                                                "990000000"
+                                                                                "0"),
+                                                                        "null",
+                                                                        ",\"pAdjusted\":"
+                                                                        "null,"
+                                                                        "\"significant\":"
+                                                                        "false") "]";
+
+static const struct {
+        const char *first, *heading, *end;
+} set_rows[] = {
+        { OF_SETS(UID_7), "stacks of uid 7: how many threads were in each on average, medians\n",
+          "" },
+        { OF_SETS(""), "stacks: how many threads were in each on average, medians\n",
+          "not all recordings took samples of the same threads\n" },
+};
+
+START_TEST(sets_are_told_by_what_is_more_than_chance) {
+        static const Terminal terminal = {};
+        StackText text = { .terminal = &terminal,
+                           .firsts = { parsed(set_rows[_i].first) },
+                           .words = { "BEFORE", "AFTER" },
+                           .of_sets = true,
+                           .is_alone = true,
+                           .is_chatty = true,
+                           .n_hidden = 2 };
+        json_object *stacks = parsed(stacks_of_sets);
+        StackStore store = { .elapsed_ns = { NSEC_PER_SEC, NSEC_PER_SEC } };
+        char expected[2048];
+        Written written;
+
+        for (size_t i = 0; i < json_object_array_length(stacks); i++)
+                ck_assert_int_eq(
+                        stack_store_add_of_sets(&store, json_object_array_get_idx(stacks, i)), 0);
+        (void) snprintf(expected, sizeof(expected),
+                        "%sPROCESS PLACE BEFORE AFTER CHANGE P (ADJ)           MIN..MAX STACK\n"
+                        "app     lock       0   1.5   +1.5   0.029 0..0.01 \u2192 1.4..1.6 take "
+                        "\u2190 main\n"
+                        "db      lock     9.0     -      -       -      0.10..9.9 \u2192 - take "
+                        "\u2190 main\n"
+                        "without places in which threads wait for work (--all-rows)\n"
+                        "2 stacks tested, adjusted for as many: 1 has an adjusted p below 0.05\n"
+                        "%sBEFORE: 2 samples were lost, and 10 were taken\n"
+                        "AFTER: 1 samples were lost, and 5 were taken\n"
+                        "3 stacks of a recording had no room, and are [others]\n"
+                        "threads without a sample: BEFORE 0.50\n"
+                        "2 more stacks (--limit 0)\n",
+                        set_rows[_i].heading, set_rows[_i].end);
+        written_begin(&written);
+        text.out = written.file;
+        ck_assert_int_eq(stack_text_print_list(&text, &store), 0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, expected);
+        free(written.text);
+        /* What is not certain is no line, however large it is. */
+        written_begin(&written);
+        ck_assert_int_eq(
+                stack_text_print_waits(
+                        &(Lines){ .out = written.file, .terminal = &terminal, .label_columns = 10 },
+                        &store, 3),
+                0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, "changed     app lock 0 \u2192 1.5: main \u2192 take\n");
+        free(written.text);
+        (void) json_object_put(stacks);
+        (void) json_object_put(text.firsts[0]);
+        stack_store_done(&store);
+}
+END_TEST
+
 START_TEST(what_is_no_stack_is_harmless) {
         static const char *const odd[] = { "{}", "[]", "3", "{\"frames\":[1,null,[]]}",
                                            "{\"frames\":{},\"process\":[],\"ns\":-1}" };
@@ -637,6 +730,8 @@ int main(void) {
         tcase_add_test(print, what_has_no_sample_is_below_the_list);
         tcase_add_test(print, without_stacks_there_is_a_word);
         tcase_add_loop_test(print, the_heading_says_of_what_they_are, 0, ELEMENTSOF(scope_rows));
+        tcase_add_loop_test(print, sets_are_told_by_what_is_more_than_chance, 0,
+                            ELEMENTSOF(set_rows));
         tcase_add_test(print, what_is_no_stack_is_harmless);
         suite_add_tcase(suite, print);
         return check_main(suite);

@@ -130,7 +130,7 @@ typedef struct AnalysisFields {
         OptionalU64 limit;
         json_object *places;
         OptionalBool files;
-        bool stacks, wakers, course, histogram;
+        bool stacks, wakers, course, histogram, lines;
         const char *format;
         OptionalU64 output;
 } AnalysisFields;
@@ -153,7 +153,7 @@ static const struct Call {
         bool streams;      /* the answer has no bound: ExpectedMore without "more" */
         bool of_intervals; /* a reference may be of one */
         unsigned n_sides, n_parameters;
-        Parameter parameters[7]; /* the sides come first */
+        Parameter parameters[8]; /* the sides come first */
 } calls[] = {
         { PROFILER_INTERFACE ".Show",
           ORDER_SHOW,
@@ -187,14 +187,15 @@ static const struct Call {
           true,
           false,
           1,
-          7,
+          8,
           { SIDE("recording", OBJECT, 0),
             { "limit", PARAMETER_OPTIONAL_U64, false, offsetof(AnalysisFields, limit) },
             { "wakers", PARAMETER_BOOL, false, offsetof(AnalysisFields, wakers) },
             { "course", PARAMETER_BOOL, false, offsetof(AnalysisFields, course) },
             { "histogram", PARAMETER_BOOL, false, offsetof(AnalysisFields, histogram) },
             { "places", PARAMETER_TEXTS, false, offsetof(AnalysisFields, places) },
-            { "files", PARAMETER_OPTIONAL_BOOL, false, offsetof(AnalysisFields, files) } } },
+            { "files", PARAMETER_OPTIONAL_BOOL, false, offsetof(AnalysisFields, files) },
+            { "lines", PARAMETER_BOOL, false, offsetof(AnalysisFields, lines) } } },
         { PROFILER_INTERFACE ".Info",
           ORDER_INFO,
           false,
@@ -354,6 +355,7 @@ int order_decode(const OrderDoor *door, json_object *parameters, Order *order) {
         analysis->wakers = fields.wakers;
         analysis->course = fields.course;
         analysis->histogram = fields.histogram;
+        analysis->lines = fields.lines;
         analysis->alpha = fields.alpha;
         analysis->limit = fields.limit.is_set ? fields.limit.value : 0;
         analysis->files = fields.files.is_set && fields.files.value;

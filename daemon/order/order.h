@@ -139,6 +139,7 @@ typedef struct AnalysisOrder {
         uint64_t places; /* of stacks, a bit for each RecordPlace; 0: all */
         bool files;      /* which the functions of stacks are in are told, too */
         bool wakers;     /* of stacks: who ended waits, too */
+        bool lines;      /* of stacks: frames are lines of the source, not functions */
         bool course;     /* of stacks: the steps of the recording, too */
         bool histogram;  /* in place of stacks: how long waits were */
         unsigned n[2];   /* subjects on each side; what has no sides has one */
@@ -184,6 +185,7 @@ typedef struct RecordOrder {
 typedef struct UnwindOrder {
         OrderFd socket;
         uint64_t max_bytes; /* of its document, as it is in a file: the recording ends before */
+        bool lines; /* of the source are found in the end */
 } UnwindOrder;
 
 /* The snapshots of both ends, and the document between them. */

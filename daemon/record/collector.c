@@ -10,8 +10,10 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "record/recording-document.h"
 #include "record/sampled-times.h"
+#include "record/source-line.h"
 
 #define MAX_PROCESSES 65536u
 #define MAX_READY \
@@ -72,6 +74,7 @@ struct Collector {
         size_t n_processes, n_processes_allocated, n_ready;
         Index by_tgid;
         uint64_t n_taken, n_complete, n_cut;
+        bool wants_lines;
         size_t n_jit_bytes; /* of memory, for all processes */
         UnwoundStack unwound;
         uint32_t frames[UNWIND_MAX_FRAMES + RECORD_MAX_FRAMES + 1];
@@ -423,7 +426,7 @@ static int add_user_frame(Collector *collector, Process *process, const RecordSa
                           const UnwoundFrame *frame, uint32_t *ret) {
         Module *module = frame->module != SIZE_MAX ? collector->modules.all[frame->module] : NULL;
         const Symbol *symbol = NULL;
-        uint64_t offset = frame->vaddr;
+        StackFrame own = { .module = (uint32_t) frame->module, .offset = frame->vaddr };
         Span name = {};
         int r = 0;
 
@@ -431,21 +434,23 @@ static int add_user_frame(Collector *collector, Process *process, const RecordSa
         if (module && !module->elf) {
                 r = name_jit(collector, process, frame->address, sample->seen_ns, &name);
                 if (name.n > 0)
-                        offset = 0;
+                        own.offset = 0;
         } else if (module) {
                 r = module_find_symbol(module, frame->vaddr, &symbol);
                 if (r == 0 && symbol)
                         r = symbol_table_name(&module->symbols, symbol, &name);
                 if (symbol)
-                        offset = symbol->begin;
+                        own.offset = symbol->begin;
+                if (collector->wants_lines && module->fd >= 0)
+                        own.address = frame->vaddr;
         }
         if (r < 0)
                 return r;
         if (name.n == 0 && (!module || strcmp(module->path, MODULE_PATH_JIT) == 0))
                 return stack_table_add_frame(&collector->table, STACK_NO_MODULE, 0,
                                              SPAN_LITERAL("[unknown]"), ret);
-        return stack_table_add_frame(&collector->table, (uint32_t) frame->module, offset, name,
-                                     ret);
+        r = stack_table_add_name(&collector->table, name, &own.name);
+        return r < 0 ? r : stack_table_put_frame(&collector->table, &own, ret);
 }
 
 /* Frames of user mode, the outermost first, or a word that says why there are none. */
@@ -872,6 +877,8 @@ int collector_take(Collector *collector, RecordMessage *message) {
                 r = modules_add(&collector->modules, module->dev, module->inode,
                                 (Span){ (const char *) (module + 1), message->n - sizeof(*module) },
                                 TAKE_FD(fd), &number);
+                if (r == 0)
+                        collector->modules.all[number]->wants_lines = collector->wants_lines;
                 if (r == 0 && !collector->modules.all[number]->elf &&
                     strcmp(collector->modules.all[number]->path, MODULE_PATH_VDSO) == 0)
                         module_take_vdso(collector->modules.all[number]);
@@ -947,4 +954,106 @@ int collector_run(Collector *collector, int socket, uint64_t max_bytes, uint64_t
                 if (r < 0)
                         return r;
         }
+}
+
+/* lines */
+
+void collector_want_lines(Collector *collector) {
+        collector->wants_lines = true;
+}
+
+/* The addresses of frames of one module, each once, and which frames have them. */
+typedef struct LineSearch {
+        StackTable *table;
+        uint32_t *frames; /* numbers, by module and address */
+        size_t n_frames;
+        uint64_t *addresses;
+        size_t *firsts; /* of the frames that have the address */
+} LineSearch;
+
+static int compare_frames(const void *a, const void *b, void *userdata) {
+        const StackTable *table = userdata;
+        const StackFrame *x = &table->frames[*(const uint32_t *) a],
+                         *y = &table->frames[*(const uint32_t *) b];
+
+        if (x->module != y->module)
+                return x->module < y->module ? -1 : 1;
+        return (x->address > y->address) - (x->address < y->address);
+}
+
+static int take_line(void *userdata, size_t index, Span path, uint32_t line) {
+        const LineSearch *search = userdata;
+        StackTable *table = search->table;
+        uint32_t file;
+        int r = stack_table_add_name(table, path, &file);
+
+        for (size_t i = search->firsts[index];
+             r == 0 && i < search->n_frames &&
+             table->frames[search->frames[i]].address == search->addresses[index];
+             i++) {
+                table->frames[search->frames[i]].file = file;
+                table->frames[search->frames[i]].line = line;
+        }
+        return r;
+}
+
+/* Looks for the lines of @n frames of one module, from @first on. */
+static int find_lines_of(Collector *collector, LineSearch *search, size_t first, size_t n,
+                         uint64_t until_ns, uint64_t *n_lost) {
+        StackTable *table = search->table;
+        const Module *module = collector->modules.all[table->frames[search->frames[first]].module];
+        int fd = module_lines_fd(module), r;
+        size_t n_addresses = 0;
+        bool is_whole = false;
+
+        if (fd < 0)
+                return 0;
+        search->n_frames = first + n;
+        for (size_t i = first; i < first + n; i++) {
+                uint64_t address = table->frames[search->frames[i]].address;
+
+                if (n_addresses > 0 && search->addresses[n_addresses - 1] == address)
+                        continue;
+                search->addresses[n_addresses] = address;
+                search->firsts[n_addresses++] = i;
+        }
+        r = source_lines_find(fd, search->addresses, n_addresses, until_ns, take_line, search,
+                              &is_whole);
+        for (size_t i = first; i < first + n && !is_whole; i++)
+                *n_lost += table->frames[search->frames[i]].line == 0;
+        return r;
+}
+
+int collector_find_lines(Collector *collector, uint64_t max_ns, uint64_t *ret_lost) {
+        uint64_t until_ns = clock_now_ns(CLOCK_MONOTONIC) + max_ns;
+        StackTable *table = &collector->table;
+        _cleanup_(freep) uint32_t *frames = calloc(table->n_frames + 1, sizeof(*frames));
+        _cleanup_(freep) uint64_t *addresses = calloc(table->n_frames + 1, sizeof(*addresses));
+        _cleanup_(freep) size_t *firsts = calloc(table->n_frames + 1, sizeof(*firsts));
+        LineSearch search = {
+                .table = table, .frames = frames, .addresses = addresses, .firsts = firsts
+        };
+        size_t n = 0;
+        int r = 0;
+
+        *ret_lost = 0;
+        /* Nobody unwinds any more, and lines take memory. */
+        for (size_t i = 0; i < collector->n_processes; i++)
+                forget_ready(collector, &collector->processes[i]);
+        if (!frames || !addresses || !firsts)
+                return -ENOMEM;
+        for (size_t i = 0; i < table->n_frames; i++)
+                if (table->frames[i].address != 0)
+                        frames[n++] = (uint32_t) i;
+        if (n > 1)
+                qsort_r(frames, n, sizeof(*frames), compare_frames, table);
+        for (size_t first = 0, end; first < n && r == 0; first = end) {
+                for (end = first + 1; end < n && table->frames[frames[end]].module ==
+                                                         table->frames[frames[first]].module;)
+                        end++;
+                r = find_lines_of(collector, &search, first, end - first, until_ns, ret_lost);
+        }
+        for (size_t i = 0; i < table->n_frames; i++)
+                table->frames[i].address = 0;
+        return r == 0 ? stack_table_fold(table) : r;
 }

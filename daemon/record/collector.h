@@ -16,6 +16,16 @@
 typedef struct Collector Collector;
 
 _must_check_ int collector_new(Collector **ret);
+/*
+ * Keeps where frames are in their files, so that collector_find_lines() can find lines of their
+ * sources; before the first message.
+ */
+void collector_want_lines(Collector *collector);
+/*
+ * After the last message: finds the lines, for at most @max_ns. *ret_lost: frames for which it ran
+ * out of time or memory. What has no debugging information has none, and is not lost. -ENOMEM.
+ */
+_must_check_ int collector_find_lines(Collector *collector, uint64_t max_ns, uint64_t *ret_lost);
 Collector *collector_free(Collector *collector);
 DEFINE_CLEANUP(Collector *, collector_free);
 

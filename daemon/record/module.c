@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "record/source-line.h"
 
 void modules_done(Modules *modules) {
         for (size_t i = 0; i < modules->n; i++) {
@@ -17,6 +18,7 @@ void modules_done(Modules *modules) {
 
                 (void) elf_end(module->elf);
                 (void) fd_close(module->fd);
+                (void) fd_close(module->lines_fd);
                 symbol_table_done(&module->symbols);
                 symbol_table_done(&module->data);
                 free(module->path);
@@ -98,7 +100,8 @@ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int f
                 return -ENOMEM;
         *module = (Module){ .path = strndup(path.bytes ? path.bytes : "", path.n),
                             .dev = dev,
-                            .inode = inode };
+                            .inode = inode,
+                            .lines_fd = -EBADF };
         if (!module->path)
                 return -ENOMEM;
         if (owned >= 0) {
@@ -128,7 +131,9 @@ void module_name_debug_file(const Module *module, DebugFileName *ret) {
         GElf_Word crc;
 
         *ret = (DebugFileName){};
-        if (!module->elf || module->fd < 0 || symbol_table_is_whole(module->elf))
+        if (!module->elf || module->fd < 0 ||
+            (symbol_table_is_whole(module->elf) &&
+             (!module->wants_lines || source_lines_are_in(module->elf))))
                 return;
         memcpy(ret->build_id, module->build_id, sizeof(ret->build_id));
         link = dwelf_elf_gnu_debuglink(module->elf, &crc);
@@ -153,18 +158,28 @@ int module_take_debug_file(Module *module, int fd) {
         _cleanup_(fd_closep) int owned = fd;
         Elf *elf = elf_begin(owned, ELF_C_READ, NULL);
         char build_id[sizeof(module->build_id)] = "";
+        bool is_own, has_lines;
         int r = 0;
 
         if (elf && elf_kind(elf) == ELF_K_ELF)
                 read_build_id(elf, build_id);
-        if (build_id[0] != '\0' && strcmp(build_id, module->build_id) == 0 &&
-            symbol_table_is_whole(elf)) {
+        is_own = build_id[0] != '\0' && strcmp(build_id, module->build_id) == 0;
+        has_lines =
+                is_own && module->wants_lines && module->lines_fd < 0 && source_lines_are_in(elf);
+        if (is_own && symbol_table_is_whole(elf)) {
                 r = read_symbols(&module->symbols, &module->has_symbols, elf, SYMBOL_FUNCTION);
                 if (r == 0)
                         r = read_symbols(&module->data, &module->has_data, elf, SYMBOL_DATA);
         }
         (void) elf_end(elf);
+        if (has_lines)
+                module->lines_fd = TAKE_FD(owned);
         return r;
+}
+
+int module_lines_fd(const Module *module) {
+        return module->lines_fd >= 0 || !source_lines_are_in(module->elf) ? module->lines_fd
+                                                                          : module->fd;
 }
 
 int module_find_symbol(Module *module, uint64_t vaddr, const Symbol **ret) {

@@ -38,6 +38,8 @@ typedef struct Module {
         bool has_symbols, has_data;                /* they have been read */
         SymbolTable symbols;                       /* functions */
         SymbolTable data;                          /* variables */
+        bool wants_lines; /* of the source; told before its debug file is looked for */
+        int lines_fd;     /* owned; of the debug file that has them; negative: none has */
 } Module;
 
 typedef struct Modules {
@@ -62,9 +64,11 @@ void module_take_vdso(Module *module);
 void module_name_debug_file(const Module *module, DebugFileName *ret);
 /*
  * Takes over @fd, and takes symbols from it if it is the debug file: if it has the same build id.
- * -ENOMEM.
+ * Its lines are looked for later. -ENOMEM.
  */
 _must_check_ int module_take_debug_file(Module *module, int fd);
+/* The file that has the lines of the module, borrowed; negative: none has. */
+int module_lines_fd(const Module *module);
 /* The function at @vaddr, an address of the file; NULL when there is none. -ENOMEM. */
 _must_check_ int module_find_symbol(Module *module, uint64_t vaddr, const Symbol **ret);
 /* The variable there, likewise. */

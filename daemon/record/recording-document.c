@@ -22,7 +22,7 @@ static const char *const object_kinds[_RECORD_OBJECT_MAX] = STACK_OBJECT_NAMES;
 /* tables */
 
 #define MODULE_COLUMNS(C) C(path) C(build_id)
-#define FRAME_COLUMNS(C) C(module) C(offset) C(name)
+#define FRAME_COLUMNS(C) C(module) C(offset) C(name) C(file) C(line)
 #define STACK_COLUMNS(C) C(frames)
 #define THREAD_COLUMNS(C) C(tid) C(tgid) C(start_boottime_ns) C(comm) C(process) C(only_wakes)
 #define SAMPLE_COLUMNS(C)     \
@@ -41,6 +41,8 @@ static const char *const object_kinds[_RECORD_OBJECT_MAX] = STACK_OBJECT_NAMES;
 #define CELL_COLUMNS(C) C(step) C(group) C(place) C(ns)
 #define TIME_COLUMNS(C) C(thread) C(place) C(ns)
 #define LENGTH_COLUMNS(C) C(process) C(comm) C(place) C(at_least_ns) C(count) C(ns)
+/* The last ones, which are there if lines of the source were looked for. */
+#define FRAME_COLUMNS_OF_LINES 2u
 /* The last one, which is there if it is told who ends waits. */
 #define THREAD_COLUMNS_OF_WAKERS 1u
 
@@ -194,6 +196,10 @@ void recording_facts_write(JsonWriter *json, const RecordingFacts *facts) {
                 json_write_member_bool(json, "histogram", true);
                 RECORDING_LENGTH_COUNTS(WRITE_COUNT)
         }
+        if (facts->lines) {
+                json_write_member_bool(json, "lines", true);
+                RECORDING_LINE_COUNTS(WRITE_COUNT)
+        }
         if (facts->scope.filter.is_on || record_scope_has_lengths(&facts->scope))
                 write_scope(json, &facts->scope);
         json_write_end(json);
@@ -206,10 +212,11 @@ static void write_name(JsonWriter *json, const char *name) {
                 json_write_null(json);
 }
 
-static void write_frames(Output *output, const StackTable *table) {
+static void write_frames(Output *output, const StackTable *table, bool has_lines) {
         JsonWriter *json = &output->json;
 
-        begin_table(output, "frames", frame_names, ELEMENTSOF(frame_names));
+        begin_table(output, "frames", frame_names,
+                    ELEMENTSOF(frame_names) - (has_lines ? 0 : FRAME_COLUMNS_OF_LINES));
         for (size_t i = 0; i < table->n_frames; i++) {
                 const StackFrame *frame = &table->frames[i];
 
@@ -222,6 +229,13 @@ static void write_frames(Output *output, const StackTable *table) {
                         json_write_u64(json, frame->module);
                 json_write_u64(json, frame->offset);
                 write_name(json, frame->name ? table->names.bytes + frame->name : "");
+                if (has_lines && frame->line > 0) {
+                        write_name(json, table->names.bytes + frame->file);
+                        json_write_u64(json, frame->line);
+                } else if (has_lines) {
+                        json_write_null(json);
+                        json_write_null(json);
+                }
                 end_row(output);
         }
         end_table(output);
@@ -430,7 +444,7 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
                 end_row(&output);
         }
         end_table(&output);
-        write_frames(&output, table);
+        write_frames(&output, table, facts->lines);
         if (facts->objects)
                 write_objects(&output, table);
         write_samples(&output, table, facts);
@@ -561,26 +575,37 @@ static int end_module(void *userdata) {
 static int end_frame(void *userdata) {
         Reader *reader = userdata;
         Row *row = &reader->row;
-        uint32_t module = STACK_NO_MODULE, number;
-        size_t n_before = reader->result->table.n_frames;
+        StackTable *table = &reader->result->table;
+        StackFrame frame = { .module = STACK_NO_MODULE };
+        size_t n_before = table->n_frames;
+        uint32_t number;
         int r;
 
         if (row->texts[FRAME_module].n > 0)
-                module = STACK_KERNEL;
+                frame.module = STACK_KERNEL;
         else if (row->present & 1u << FRAME_module) {
                 if (row->values[FRAME_module] >= reader->result->modules.n)
                         return fail(reader, "the number of a module is expected");
-                module = (uint32_t) row->values[FRAME_module];
+                frame.module = (uint32_t) row->values[FRAME_module];
         }
         if (!(row->present & 1u << FRAME_offset))
                 return fail(reader, "the offset is missing");
-        if (reader->result->table.n_frames >= UINT32_MAX - 2)
+        if (row->present & 1u << FRAME_line) {
+                if (row->texts[FRAME_file].n == 0 || row->values[FRAME_line] == 0 ||
+                    row->values[FRAME_line] > UINT32_MAX)
+                        return fail(reader, "a file of the source and a line are expected");
+                frame.line = (uint32_t) row->values[FRAME_line];
+        }
+        if (n_before >= UINT32_MAX - 2)
                 return fail(reader, "there are too many");
-        r = stack_table_add_frame(&reader->result->table, module, row->values[FRAME_offset],
-                                  buffer_span(&row->texts[FRAME_name]), &number);
-        return r == 0 && reader->result->table.n_frames != n_before + 1
-                       ? fail(reader, "a frame is there twice")
-                       : r;
+        frame.offset = row->values[FRAME_offset];
+        r = stack_table_add_name(table, buffer_span(&row->texts[FRAME_name]), &frame.name);
+        if (r == 0 && frame.line > 0)
+                r = stack_table_add_name(table, buffer_span(&row->texts[FRAME_file]), &frame.file);
+        if (r == 0)
+                r = stack_table_put_frame(table, &frame, &number);
+        return r == 0 && table->n_frames != n_before + 1 ? fail(reader, "a frame is there twice")
+                                                         : r;
 }
 
 /* Rows are numbered as they come: none may be there twice. */
@@ -989,6 +1014,9 @@ static int read_fact(void *userdata, JsonScanner *scanner, Span key) {
         if (span_is(key, "coursePlaces"))
                 return read_places(scanner, &facts->course_places);
         RECORDING_LENGTH_COUNTS(READ_COUNT)
+        RECORDING_LINE_COUNTS(READ_COUNT)
+        if (span_is(key, "lines"))
+                return json_scanner_bool(scanner, &facts->lines);
         if (span_is(key, "histogram"))
                 return json_scanner_bool(scanner, &facts->histogram);
         if (span_is(key, "objects"))

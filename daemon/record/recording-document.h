@@ -61,6 +61,9 @@
 #define RECORDING_LENGTH_COUNTS(C)                                                                 \
         C(lostLengths,      n_lost_lengths)     /* waits for which there was no row */             \
         C(unknownLengths,   n_unknown_lengths)  /* that had begun before anybody counted */
+/* Likewise, where lines of the source were looked for. */
+#define RECORDING_LINE_COUNTS(C)                                                                   \
+        C(lostLines,        n_lost_lines)       /* frames for which time or memory ran out */
 // clang-format on
 
 #define RECORDING_MEMBER(name, member) uint64_t member;
@@ -70,6 +73,7 @@ typedef struct RecordingFacts {
         RECORDING_COURSE_COUNTS(RECORDING_MEMBER)
         uint64_t course_places; /* a bit for each RecordPlace that steps have */
         RECORDING_LENGTH_COUNTS(RECORDING_MEMBER)
+        RECORDING_LINE_COUNTS(RECORDING_MEMBER)
         bool waiting, running; /* what was sampled */
         bool frames;           /* of the kernel */
         bool pointers;         /* callers of user mode are those that frame pointers lead to */
@@ -81,6 +85,7 @@ typedef struct RecordingFacts {
         bool wakers;             /* and who ends all other waits */
         bool histogram;          /* waits were counted by their lengths */
         bool objects;            /* it is told what waits were on */
+        bool lines; /* frames have lines of the source, where there is debugging information */
         RecordScope scope;
 } RecordingFacts;
 

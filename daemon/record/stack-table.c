@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "record/stack-table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/number.h"
 
 void stack_table_done(StackTable *table) {
@@ -96,8 +98,7 @@ static Span key_of_lengths(const void *owner, size_t element) {
         return (Span){ (const char *) &table->lengths[element].key, sizeof(RecordLengthKey) };
 }
 
-/* The place of a name behind the others; 0: it is none. */
-static int add_name(StackTable *table, Span name, uint32_t *ret) {
+int stack_table_add_name(StackTable *table, Span name, uint32_t *ret) {
         size_t found, at;
         int r;
 
@@ -128,13 +129,16 @@ static int add_name(StackTable *table, Span name, uint32_t *ret) {
 int stack_table_add_frame(StackTable *table, uint32_t module, uint64_t offset, Span name,
                           uint32_t *ret) {
         StackFrame frame = { .offset = offset, .module = module };
-        Span key = { (const char *) &frame, sizeof(frame) };
-        size_t found;
-        int r = add_name(table, name, &frame.name);
+        int r = stack_table_add_name(table, name, &frame.name);
 
-        if (r < 0)
-                return r;
-        found = index_find(&table->by_frame, key, key_of_frame, table);
+        return r < 0 ? r : stack_table_put_frame(table, &frame, ret);
+}
+
+int stack_table_put_frame(StackTable *table, const StackFrame *frame, uint32_t *ret) {
+        Span key = { (const char *) frame, sizeof(*frame) };
+        size_t found = index_find(&table->by_frame, key, key_of_frame, table);
+        int r;
+
         if (found == INDEX_NONE) {
                 r = ARRAY_RESERVE(table->frames, table->n_frames_allocated, table->n_frames + 1);
                 if (r == 0)
@@ -142,7 +146,7 @@ int stack_table_add_frame(StackTable *table, uint32_t module, uint64_t offset, S
                 if (r < 0)
                         return r;
                 found = table->n_frames;
-                table->frames[table->n_frames++] = frame;
+                table->frames[table->n_frames++] = *frame;
         }
         *ret = (uint32_t) found;
         return 0;
@@ -188,7 +192,7 @@ int stack_table_add_object(StackTable *table, RecordObjectKind kind, Span name, 
         *ret = STACK_OBJECT_OTHERS;
         if (is_full && index_find(&table->by_name, name, key_of_name, table) == INDEX_NONE)
                 return 0;
-        r = add_name(table, name, &object.name);
+        r = stack_table_add_name(table, name, &object.name);
         if (r < 0)
                 return r;
         found = index_find(&table->by_object, key, key_of_object, table);
@@ -304,6 +308,93 @@ int stack_table_put_sample(StackTable *table, const StackSample *sample) {
         if (r == 0)
                 table->samples[table->n_samples++] = *sample;
         return r;
+}
+
+/* Where what has been added up is one of two. */
+static int merge_sample(StackTable *table, const StackSample *sample) {
+        size_t found = index_find(&table->by_sample,
+                                  (Span){ (const char *) &sample->key, sizeof(sample->key) },
+                                  key_of_sample, table);
+        StackSample *into;
+        int r;
+
+        if (found == INDEX_NONE) {
+                r = stack_table_put_sample(table, sample);
+                return r < 0 ? r
+                             : index_add(&table->by_sample,
+                                         (Span){ (const char *) &sample->key, sizeof(sample->key) },
+                                         table->n_samples - 1);
+        }
+        into = &table->samples[found];
+        into->long_ns += sample->long_ns;
+        into->n_long += sample->n_long;
+        into->short_ns += sample->short_ns;
+        into->n_short += sample->n_short;
+        into->short_variance_us2 += sample->short_variance_us2;
+        into->max_ns = MAX_OF(into->max_ns, sample->max_ns);
+        return 0;
+}
+
+/* Stacks and samples of @table as those of @folded, by what its frames and stacks are there. */
+static int fold(const StackTable *table, StackTable *folded, uint32_t *frames, uint32_t *stacks) {
+        uint32_t *numbers = table->numbers;
+        int r = 0;
+
+        for (size_t i = 0; i < table->n_frames && r == 0; i++)
+                r = stack_table_put_frame(folded, &table->frames[i], &frames[i]);
+        for (size_t i = 0; i < table->n_numbers && r == 0; i++)
+                numbers[i] = frames[numbers[i]];
+        for (size_t i = 0, begin = 0; i < table->n_stacks && r == 0; i++) {
+                r = stack_table_add_stack(folded, numbers + begin, table->stacks[i] - begin,
+                                          &stacks[i]);
+                begin = table->stacks[i];
+        }
+        for (size_t i = 0; i < table->n_samples && r == 0; i++) {
+                StackSample sample = table->samples[i];
+                StackSampleKey *key = &sample.key;
+
+                if (key->stack != STACK_NONE)
+                        key->stack = stacks[key->stack];
+                if (key->waker >= STACK_WAKER_INTERRUPT && key->waker_stack != STACK_NONE)
+                        key->waker_stack = stacks[key->waker_stack];
+                if (key->held != 0 && key->held_stack != STACK_NONE)
+                        key->held_stack = stacks[key->held_stack];
+                r = merge_sample(folded, &sample);
+        }
+        return r;
+}
+
+int stack_table_fold(StackTable *table) {
+        _cleanup_(freep) uint32_t *frames = malloc((table->n_frames + 1) * sizeof(*frames));
+        _cleanup_(freep) uint32_t *stacks = malloc((table->n_stacks + 1) * sizeof(*stacks));
+        StackTable folded = {}, old = *table;
+        int r = frames && stacks ? fold(table, &folded, frames, stacks) : -ENOMEM;
+
+        if (r < 0) {
+                stack_table_done(&folded);
+                return r;
+        }
+#define TAKE_FOLDED(member)            \
+        table->member = folded.member; \
+        folded.member = old.member;
+        TAKE_FOLDED(frames)
+        TAKE_FOLDED(n_frames)
+        TAKE_FOLDED(n_frames_allocated)
+        TAKE_FOLDED(by_frame)
+        TAKE_FOLDED(numbers)
+        TAKE_FOLDED(n_numbers)
+        TAKE_FOLDED(n_numbers_allocated)
+        TAKE_FOLDED(stacks)
+        TAKE_FOLDED(n_stacks)
+        TAKE_FOLDED(n_stacks_allocated)
+        TAKE_FOLDED(by_stack)
+        TAKE_FOLDED(samples)
+        TAKE_FOLDED(n_samples)
+        TAKE_FOLDED(n_samples_allocated)
+        TAKE_FOLDED(by_sample)
+#undef TAKE_FOLDED
+        stack_table_done(&folded);
+        return 0;
 }
 
 int stack_table_add_lengths(StackTable *table, const RecordLengthKey *key,

@@ -30,9 +30,11 @@
 #define STACK_KERNEL (UINT32_MAX - 1)
 
 typedef struct StackFrame {
-        uint64_t offset; /* in the file, of a frame without a name; else of the function */
-        uint32_t module; /* its number, or one of the above */
-        uint32_t name;   /* where in the names; 0: it has none */
+        uint64_t offset;     /* in the file, of a frame without a name; else of the function */
+        uint64_t address;    /* in the file, until its line was looked for; else 0 */
+        uint32_t module;     /* its number, or one of the above */
+        uint32_t name;       /* where in the names; 0: it has none */
+        uint32_t file, line; /* of the source: where in the names; 0: it is not known */
 } StackFrame;
 
 /* A thread from its start to its end. */
@@ -139,7 +141,16 @@ typedef struct StackTable {
 void stack_table_done(StackTable *table);
 /* The memory that it takes. */
 size_t stack_table_bytes(const StackTable *table);
-/* The number of the frame. -ENOMEM. */
+/* The place of a name behind the others; 0: it is none. -ENOMEM. */
+_must_check_ int stack_table_add_name(StackTable *table, Span name, uint32_t *ret);
+/* The number of a frame whose names are in the table. -ENOMEM. */
+_must_check_ int stack_table_put_frame(StackTable *table, const StackFrame *frame, uint32_t *ret);
+/*
+ * After frames were changed in their places: makes one of those that are alike now, and of the
+ * stacks and samples that they are in. -ENOMEM.
+ */
+_must_check_ int stack_table_fold(StackTable *table);
+/* One without a line. The number of the frame. -ENOMEM. */
 _must_check_ int stack_table_add_frame(StackTable *table, uint32_t module, uint64_t offset,
                                        Span name, uint32_t *ret);
 /* @frames: the outermost first. *ret may be STACK_NONE. -ENOMEM. */

@@ -439,6 +439,9 @@ int work_record(Work *work) {
 
 /* unwind */
 
+/* Who waits for the recording waits for this: a third of what a job may be silent for. */
+#define FIND_LINES_NS (20 * NSEC_PER_SEC)
+
 static RecordingFacts facts_of(const RecordSummary *summary, const Collector *collector) {
         const RecordControl *control = &summary->control;
         RecordingFacts facts = {
@@ -488,13 +491,16 @@ static RecordingFacts facts_of(const RecordSummary *summary, const Collector *co
 }
 
 /* The document is in a container of its own until it is joined with the snapshots. */
-static int write_document(const Collector *collector, const RecordSummary *summary, int output) {
+static int write_document(const Collector *collector, const RecordSummary *summary, bool has_lines,
+                          uint64_t n_lost_lines, int output) {
         _cleanup_(snapshot_file_writer_freep) SnapshotFileWriter *writer = NULL;
-        const RecordingFacts facts = facts_of(summary, collector);
+        RecordingFacts facts = facts_of(summary, collector);
         Head head = { .format_version = HEAD_FORMAT_VERSION };
         uint64_t n_bytes;
         int r = snapshot_file_writer_new(output, &writer);
 
+        facts.lines = has_lines;
+        facts.n_lost_lines = n_lost_lines;
         if (r == 0)
                 r = recording_document_write(
                         &facts, collector_table(collector), collector_course(collector),
@@ -509,9 +515,11 @@ int work_unwind(Work *work) {
         RecordMessage message;
         RecordSummary summary;
         const RecordProcess self = { .tgid = (uint64_t) getpid() };
-        uint64_t is_too_large = 0;
+        uint64_t is_too_large = 0, n_lost_lines = 0;
         int r = collector_new(&collector);
 
+        if (r == 0 && work->order->unwind.lines)
+                collector_want_lines(collector);
         if (r == 0)
                 r = record_message_send(socket, RECORD_MESSAGE_PROCESS, &self, sizeof(self), NULL,
                                         0, -1);
@@ -524,7 +532,11 @@ int work_unwind(Work *work) {
                 if (message.n != sizeof(summary) || output < 0)
                         return -EBADMSG;
                 memcpy(&summary, message.body, sizeof(summary));
-                r = write_document(collector, &summary, output);
+                if (work->order->unwind.lines)
+                        r = collector_find_lines(collector, FIND_LINES_NS, &n_lost_lines);
+                if (r == 0)
+                        r = write_document(collector, &summary, work->order->unwind.lines,
+                                           n_lost_lines, output);
                 if (r == -EFBIG || r == -ENOSPC) {
                         is_too_large = 1;
                         r = 0;

@@ -257,7 +257,7 @@ static int take_stacks(SetAnalysis *sets, const SetSubject *member, StackSet *st
         _cleanup_(recording_document_done) RecordingDocument recording = {};
         _cleanup_(stack_view_done) StackView view = {};
         const RecordingFacts *facts = &recording.facts;
-        int r = work_read_recording(sets->work, member->subject, &recording);
+        int r = work_read_recording(sets->work, member->subject, false, &recording);
 
         if (r == 0 && facts->end_boottime_ns <= facts->start_boottime_ns) {
                 SnapshotFault fault = {};

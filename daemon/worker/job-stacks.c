@@ -40,6 +40,7 @@ typedef struct Stacks {
         size_t n_histograms;
         Buffer text;      /* of a frame */
         bool tells_files; /* and places in them, of every frame */
+        bool tells_lines; /* of the source */
 } Stacks;
 
 static void stacks_done(Stacks *stacks) {
@@ -102,7 +103,7 @@ static int read_all(Work *work, Stacks *stacks) {
                 return work_refuse_parameter(work, "recording",
                                              "it is a snapshot, which has no stacks");
         if (r == 0)
-                r = work_read_recording(work, &stacks->end, &stacks->recording);
+                r = work_read_recording(work, &stacks->end, order->lines, &stacks->recording);
         if (r == 0) {
                 r = snapshot_file_read_head(stacks->end.fd, &stacks->whole, &fault);
                 if (r > 0)
@@ -111,6 +112,8 @@ static int read_all(Work *work, Stacks *stacks) {
         if (r == 0 && order->wakers && !stacks->recording.facts.wakers)
                 return work_refuse_parameter(work, "wakers",
                                              "the recording was made without wakers");
+        if (r == 0 && order->lines && !stacks->recording.facts.lines)
+                return work_refuse_parameter(work, "lines", "the recording was made without lines");
         if (r == 0 && order->histogram)
                 return add_up_lengths(work, stacks);
         return r == 0 ? work_divide_stacks(work, &stacks->begin, &stacks->end, &stacks->recording,
@@ -181,6 +184,29 @@ static void write_positions(const Stacks *stacks, uint32_t stack, JsonWriter *wr
         find_frames(stacks, stack, &begin, &end);
         for (size_t at = begin; at < end; at++)
                 write_position(stacks, &table->frames[table->numbers[at]], writer);
+        json_write_end(writer);
+}
+
+/* Files of the source and lines, as far as they are known. */
+static void write_lines(const Stacks *stacks, uint32_t stack, JsonWriter *writer) {
+        const StackTable *table = &stacks->recording.table;
+        size_t begin, end;
+
+        json_write_key(writer, "lines");
+        json_write_array(writer);
+        find_frames(stacks, stack, &begin, &end);
+        for (size_t at = begin; at < end; at++) {
+                const StackFrame *frame = &table->frames[table->numbers[at]];
+
+                if (frame->line == 0) {
+                        json_write_null(writer);
+                        continue;
+                }
+                json_write_array(writer);
+                json_write_name(writer, span_of(table->names.bytes + frame->file));
+                json_write_u64(writer, frame->line);
+                json_write_end(writer);
+        }
         json_write_end(writer);
 }
 
@@ -255,6 +281,8 @@ static void write_stack(const void *userdata, size_t index, JsonWriter *writer) 
                               (uint64_t) llround(sqrt(row->variance_ns2)));
         json_write_member_bool(writer, "exact", row->is_exact);
         write_frames(stacks, row->stack, "frames", writer);
+        if (stacks->tells_lines)
+                write_lines(stacks, row->stack, writer);
         if (stacks->tells_files)
                 write_positions(stacks, row->stack, writer);
         if (row->waker.kind != STACK_WAKER_NONE) {
@@ -404,6 +432,7 @@ static int answer(Work *work, Stacks *stacks) {
                         json_write_member_u64(writer, places[place], stacks->view.place_ns[place]);
         json_write_end(writer);
         stacks->tells_files = order->files && !order->histogram;
+        stacks->tells_lines = order->lines;
         if (stacks->tells_files)
                 write_files(&stacks->recording.modules, writer);
         r = answer_send(&work->answer, PACKET_PART, -EBADF);

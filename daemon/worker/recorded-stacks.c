@@ -13,7 +13,18 @@ static int on_end(void *userdata, const ThreadSample *sample, Span smaps_json) {
         return sample->self ? 0 : stack_view_add_end(userdata, sample);
 }
 
-int work_read_recording(Work *work, const Subject *end, RecordingDocument *ret) {
+/* A function is one frame, whichever of its lines the stacks are in. */
+static int forget_lines(RecordingDocument *recording) {
+        StackTable *table = &recording->table;
+
+        if (!recording->facts.lines)
+                return 0;
+        for (size_t i = 0; i < table->n_frames; i++)
+                table->frames[i].file = table->frames[i].line = 0;
+        return stack_table_fold(table);
+}
+
+int work_read_recording(Work *work, const Subject *end, bool lines, RecordingDocument *ret) {
         _cleanup_(snapshot_file_reader_freep) SnapshotFileReader *file = NULL;
         _cleanup_(head_done) Head head = {};
         char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
@@ -37,6 +48,8 @@ int work_read_recording(Work *work, const Subject *end, RecordingDocument *ret) 
                 fault_set(&fault, offset, "%s", complaint);
                 fault.in_document = true;
         }
+        if (r == 0 && !lines)
+                r = forget_lines(ret);
         return r > 0 ? work_refuse_fault(work, subject_name(end), &fault) : r;
 }
 

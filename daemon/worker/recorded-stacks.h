@@ -16,8 +16,12 @@
 #include "record/recording-document.h"
 #include "worker/work.h"
 
-/* @end is the second snapshot of the recording. 0, WORK_E_ANSWERED or -errno. */
-_must_check_ int work_read_recording(Work *work, const Subject *end, RecordingDocument *ret);
+/*
+ * @end is the second snapshot of the recording; @lines: frames are lines of the source where it has
+ * some, and not functions. 0, WORK_E_ANSWERED or -errno.
+ */
+_must_check_ int work_read_recording(Work *work, const Subject *end, bool lines,
+                                     RecordingDocument *ret);
 /* stack_view_divide() of the recording between both. Likewise. */
 _must_check_ int work_divide_stacks(Work *work, Subject *begin, Subject *end,
                                     const RecordingDocument *recording, bool by_waker,

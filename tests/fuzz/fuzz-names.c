@@ -5,9 +5,11 @@
  * at run time, 'd' a small program that the rest changes. A name that can be read is a text within
  * its bounds and the same the second time. Functions of a map are those of its lines, and read in
  * parts the same. What a program says of its debug file is text that ends, and one of another
- * build gives it no names.
+ * build gives it no names. 'l' is a program with debugging information: a line that it tells is of
+ * one of the addresses that were asked for, and told once.
  *
- * Aims at: daemon/record/readable-name.c, daemon/record/symbol-table.c, daemon/record/module.c
+ * Aims at: daemon/record/readable-name.c, daemon/record/symbol-table.c, daemon/record/module.c,
+ * daemon/record/source-line.c
  */
 #include "fuzz.h"
 
@@ -19,6 +21,7 @@
 #include "base/cleanup.h"
 #include "record/module.h"
 #include "record/readable-name.h"
+#include "record/source-line.h"
 #include "small-elf.h"
 
 static void check_name(Span text) {
@@ -133,6 +136,34 @@ static void check_program(FuzzInput input) {
                     "memory");
 }
 
+/* lines */
+
+#define ADDRESSES 64u
+
+static int take_line(void *userdata, size_t index, Span path, uint32_t line) {
+        bool *is_told = userdata;
+
+        fuzz_expect(index < ADDRESSES && !is_told[index], "an address has one line");
+        fuzz_expect(path.n > 0 && path.n <= SOURCE_PATH_MAX_BYTES && line > 0,
+                    "a line is in a file");
+        is_told[index] = true;
+        return 0;
+}
+
+static void check_lines(Span file) {
+        int fd = file_with(file.bytes, file.n);
+        bool is_told[ADDRESSES] = {}, is_whole;
+        uint64_t addresses[ADDRESSES];
+
+        for (size_t i = 0; i < ADDRESSES; i++)
+                addresses[i] = 0x1000 + 4 * i;
+        (void) elf_version(EV_CURRENT);
+        fuzz_expect(source_lines_find(fd, addresses, ADDRESSES, UINT64_MAX, take_line, is_told,
+                                      &is_whole) == 0,
+                    "nothing is out of memory");
+        (void) close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         FuzzInput input = fuzz_input(data, size);
 
@@ -142,6 +173,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 break;
         case 'm':
                 check_map(fuzz_take_rest(&input));
+                break;
+        case 'l':
+                check_lines(fuzz_take_rest(&input));
                 break;
         default:
                 check_program(input);

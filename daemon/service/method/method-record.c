@@ -41,7 +41,7 @@ typedef struct RecordFields {
         OptionalU64 for_ns, period_ns, stack_bytes, min_ns, max_ns, every_ns;
         json_object *filter; /* NULL: of all threads */
         OptionalBool kernel_stacks, on_cpu, off_cpu;
-        bool wakers, pointers;
+        bool wakers, pointers, lines;
 } RecordFields;
 
 typedef struct FilterFields {
@@ -269,6 +269,7 @@ static int on_note(Request *request, const JobReply *note) {
         if (order) {
                 order->unwind.socket = 1;
                 order->unwind.max_bytes = state->max_bytes;
+                order->unwind.lines = state->fields.lines;
         }
         r = order ? order_pack(order, &body) : -ENOMEM;
         job = (JobOrder){
@@ -540,6 +541,7 @@ int method_record(Request *request) {
                 { "anonymous", PARAMETER_BOOL, false, offsetof(RecordFields, anonymous) },
                 { "wakers", PARAMETER_BOOL, false, offsetof(RecordFields, wakers) },
                 { "everyNs", PARAMETER_OPTIONAL_U64, false, offsetof(RecordFields, every_ns) },
+                { "lines", PARAMETER_BOOL, false, offsetof(RecordFields, lines) },
         };
         Manager *manager = request->manager;
         const ManagerSettings *settings = &manager->settings;
@@ -586,6 +588,9 @@ int method_record(Request *request) {
         if (fields->wakers && fields->off_cpu.is_set && !fields->off_cpu.value)
                 return request_refuse_parameter(request, "wakers",
                                                 "They are of waits, which are not recorded then.");
+        if (fields->lines && fields->stack_bytes.is_set && fields->stack_bytes.value == 0)
+                return request_refuse_parameter(request, "lines",
+                                                "Then no stacks of user mode are recorded.");
         if (settings->reasons_ns == 0 && (!fields->off_cpu.is_set || fields->off_cpu.value))
                 return request_refuse(request, WIRE_ERROR_JOB_FAILED,
                                       "waits cannot be recorded where they are not counted by "

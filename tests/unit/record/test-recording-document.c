@@ -152,9 +152,51 @@ START_TEST(what_is_written_is_read) {
 }
 END_TEST
 
+START_TEST(lines_are_written_and_read) {
+        const RecordingFacts facts = { .lines = true, .n_lost_lines = 6 };
+        char complaint[DOCUMENT_COMPLAINT_BYTES] = "";
+        Buffer first = {}, second = {};
+        RecordingDocument document;
+        StackTable table = {};
+        Modules modules = {};
+        const StackFrame *frame;
+
+        fill(&table, &modules);
+        table.frames[0].line = 4294967295;
+        ck_assert_int_eq(
+                stack_table_add_name(&table, SPAN_LITERAL("/src/\xff.c"), &table.frames[0].file),
+                0);
+        ck_assert_int_eq(
+                recording_document_write(&facts, &table, &(Course){}, &modules, take_text, &first),
+                0);
+        ck_assert_msg(read_back(buffer_span(&first), &document, complaint) == 0, "%s", complaint);
+        ck_assert(document.facts.lines && document.facts.n_lost_lines == 6);
+        frame = document.table.frames;
+        ck_assert_uint_eq(frame->line, 4294967295);
+        ck_assert_str_eq(document.table.names.bytes + frame->file, "/src/\xff.c");
+        ck_assert(frame[1].line == 0 && frame[1].file == 0);
+        ck_assert_int_eq(recording_document_write(&document.facts, &document.table,
+                                                  &document.course, &document.modules, take_text,
+                                                  &second),
+                         0);
+        ck_assert(span_equal(buffer_span(&first), buffer_span(&second)));
+        recording_document_done(&document);
+        stack_table_done(&table);
+        modules_done(&modules);
+        buffer_done(&first);
+        buffer_done(&second);
+}
+END_TEST
+
 static const struct {
         const char *text, *complaint;
 } malformed[] = {
+        { "{\"recording\":{},\"frames\":{\"columns\":[\"module\",\"offset\",\"file\",\"line\"],"
+          "\"rows\":[[null,1,null,5]]}}",
+          "a file of the source and a line are expected" },
+        { "{\"recording\":{},\"frames\":{\"columns\":[\"module\",\"offset\",\"file\",\"line\"],"
+          "\"rows\":[[null,1,\"a.c\",4294967296]]}}",
+          "a file of the source and a line are expected" },
         { "{}", "the member \"recording\" is missing" },
         { "{\"recording\":{\"formatVersion\":2}}", "newer than this program reads" },
         { "{\"recording\":{\"filter\":{\"mood\":1}}}", "newer than this program reads" },
@@ -680,6 +722,7 @@ int main(void) {
         TCase *tcase = tcase_create("recording-document");
 
         tcase_add_test(tcase, what_is_written_is_read);
+        tcase_add_test(tcase, lines_are_written_and_read);
         tcase_add_loop_test(tcase, malformed_documents, 0, ELEMENTSOF(malformed));
         tcase_add_test(tcase, steps_are_written_where_they_were_asked_for);
         tcase_add_test(tcase, times_are_written_where_they_are_known);

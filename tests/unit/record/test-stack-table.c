@@ -171,6 +171,59 @@ START_TEST(names_of_objects_have_a_bound) {
 }
 END_TEST
 
+/* Two lines of one function become the function, and what was in both is in one. */
+START_TEST(lines_are_folded) {
+        const StackFrame lines[] = { { .module = 1, .offset = 5, .file = 1, .line = 7 },
+                                     { .module = 1, .offset = 5, .file = 1, .line = 9 },
+                                     { .module = STACK_KERNEL } };
+        uint32_t frames[3], stacks[4];
+        StackTable table = {};
+
+        for (size_t i = 0; i < ELEMENTSOF(lines); i++)
+                ck_assert_int_eq(stack_table_put_frame(&table, &lines[i], &frames[i]), 0);
+        ck_assert_int_eq(stack_table_add_stack(&table, &frames[0], 1, &stacks[0]), 0);
+        ck_assert_int_eq(stack_table_add_stack(&table, NULL, 0, &stacks[1]), 0);
+        ck_assert_int_eq(stack_table_add_stack(&table, &frames[1], 1, &stacks[2]), 0);
+        ck_assert_int_eq(stack_table_add_stack(&table, frames, 3, &stacks[3]), 0);
+        for (size_t i = 0; i < ELEMENTSOF(stacks); i++) {
+                const StackSampleKey keys[] = {
+                        { .stack = stacks[i] },
+                        { .stack = STACK_NONE,
+                          .waker = STACK_WAKER_FIRST,
+                          .waker_stack = stacks[i],
+                          .held = 1,
+                          .held_stack = stacks[i] },
+                };
+
+                for (size_t k = 0; k < ELEMENTSOF(keys); k++) {
+                        ck_assert_int_eq(stack_table_add_sample(&table, &keys[k], 10 + i, 1), 0);
+                        ck_assert_int_eq(stack_table_add_sample(&table, &keys[k], 0, 10000), 0);
+                }
+        }
+        ck_assert_uint_eq(table.n_frames, 3);
+        ck_assert_int_eq(stack_table_fold(&table), 0);
+        ck_assert(table.n_frames == 3 && table.n_stacks == 4 && table.n_samples == 8);
+        for (size_t i = 0; i < table.n_frames; i++)
+                table.frames[i].file = table.frames[i].line = 0;
+        ck_assert_int_eq(stack_table_fold(&table), 0);
+        ck_assert(table.n_frames == 2 && table.n_stacks == 3 && table.n_samples == 6);
+        ck_assert_uint_eq(table.samples[0].key.stack, 0);
+        ck_assert(table.samples[0].long_ns == 22 && table.samples[0].n_long == 2);
+        ck_assert(table.samples[0].short_ns == 20000 && table.samples[0].n_short == 2);
+        ck_assert_uint_eq(table.samples[0].short_variance_us2, 200);
+        ck_assert_uint_eq(table.samples[0].max_ns, 12);
+        ck_assert_uint_eq(table.samples[1].key.stack, STACK_NONE);
+        ck_assert(table.samples[1].key.waker_stack == 0 && table.samples[1].key.held_stack == 0);
+        /* The last one has both lines, and a function of the kernel. */
+        ck_assert_uint_eq(table.stacks[2] - table.stacks[1], 3);
+        ck_assert_uint_eq(table.numbers[table.stacks[1]], table.numbers[table.stacks[1] + 1]);
+        /* What is the same is found in its new place. */
+        ck_assert_int_eq(stack_table_add_stack(&table, NULL, 0, &stacks[1]), 0);
+        ck_assert(stacks[1] == 1 && table.n_stacks == 3);
+        stack_table_done(&table);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("stack-table");
         TCase *tcase = tcase_create("stack-table");
@@ -182,6 +235,7 @@ int main(void) {
         tcase_add_test(tcase, a_stack_tells_so_many_objects_apart);
         tcase_add_test(tcase, there_is_room_for_so_many_objects);
         tcase_add_test(tcase, names_of_objects_have_a_bound);
+        tcase_add_test(tcase, lines_are_folded);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

@@ -214,6 +214,52 @@ START_TEST(frames_are_in_files) {
 }
 END_TEST
 
+/* The thread ran in two lines of one function for 600 ns each. */
+#define LINED                                                                                      \
+        "{\"recording\":{\"formatVersion\":1,\"running\":true,\"lines\":true,\"startBoottimeNs\":" \
+        "5,"                                                                                       \
+        "\"endBoottimeNs\":1000005},\"frames\":{\"columns\":[\"module\",\"offset\",\"name\","      \
+        "\"file\","                                                                                \
+        "\"line\"],\"rows\":[[null,0,\"main\",null,null],[null,0,\"burn\",\"/src/b.c\",7],"        \
+        "[null,0,\"burn\",\"/src/b.c\",9]]},"                                                      \
+        "\"stacks\":{\"columns\":[\"frames\"],\"rows\":[[[0,1]],[[0,2]]]},"                        \
+        "\"threads\":{\"columns\":[\"tid\",\"tgid\",\"start_boottime_ns\",\"comm\","               \
+        "\"process\"],\"rows\":[[100,100,500000000,\"was\",\"was\"]]},"                            \
+        "\"samples\":{\"columns\":[\"thread\",\"place\",\"stack\",\"long_ns\",\"long_count\","     \
+        "\"short_ns\",\"short_count\",\"short_variance_us2\",\"max_ns\"],"                         \
+        "\"rows\":[[0,\"running\",0,600,1,0,0,0,7],[0,\"running\",1,600,1,0,0,0,8]]}}"
+
+START_TEST(lines_are_told_where_they_are_asked_for) {
+        const int fds[] = { recording_from(5, LINED), recording_from(5, LINED),
+                            recording_from(5, RECORDED("7", "0")) };
+        Conversation answer;
+        json_object *stack;
+
+        ask(STACKS, "{\"recording\":" FILE_OF(0) ",\"lines\":true}", &fds[0], 1, WORKER_FREE,
+            &answer);
+        ck_assert_ptr_null(answer.error);
+        ck_assert_uint_eq(json_object_array_length(reply_with(&answer, "stacks")), 5);
+        stack = json_object_array_get_idx(reply_with(&answer, "stacks"), 3);
+        ck_assert_str_eq(text_at(json_path(stack, "frames", NULL)), "[\"main\",\"burn\"]");
+        ck_assert_str_eq(text_at(json_path(stack, "lines", NULL)), "[null,[\"\\/src\\/b.c\",7]]");
+        ck_assert_str_eq(text_at(json_path(stack, "ns", NULL)), "600");
+        conversation_done(&answer);
+        /* Without, it is one function. */
+        ask(STACKS, "{\"recording\":" FILE_OF(0) "}", &fds[1], 1, WORKER_FREE, &answer);
+        ck_assert_uint_eq(json_object_array_length(reply_with(&answer, "stacks")), 4);
+        stack = json_object_array_get_idx(reply_with(&answer, "stacks"), 2);
+        ck_assert_str_eq(text_at(json_path(stack, "frames", NULL)), "[\"main\",\"burn\"]");
+        ck_assert_ptr_null(json_path(stack, "lines", NULL));
+        ck_assert_str_eq(text_at(json_path(stack, "ns", NULL)), "1200");
+        ck_assert_str_eq(text_at(json_path(stack, "maxNs", NULL)), "8");
+        conversation_done(&answer);
+        ask(STACKS, "{\"recording\":" FILE_OF(0) ",\"lines\":true}", &fds[2], 1, WORKER_FREE,
+            &answer);
+        expect_refused(&answer, "made without lines");
+        conversation_done(&answer);
+}
+END_TEST
+
 START_TEST(the_heaviest_stacks_come_first) {
         const int fd = recording_from(5, RECORDED("7", "null"));
         Conversation answer;
@@ -527,6 +573,7 @@ int main(void) {
         tcase_add_test(tcase, stacks_have_the_time_of_their_threads);
         tcase_add_test(tcase, frames_are_in_files);
         tcase_add_test(tcase, the_heaviest_stacks_come_first);
+        tcase_add_test(tcase, lines_are_told_where_they_are_asked_for);
         tcase_add_test(tcase, sets_have_stacks);
         tcase_add_test(tcase, sets_with_an_interval_have_none);
         tcase_add_test(tcase, waits_have_wakers);

@@ -384,6 +384,5 @@ int group_view_end(GroupView *view) {
 
         for (size_t i = 0; r == 0 && i < n; i++)
                 r = pass(view, cell_element(view->replies, i), i == 0, i + 1 == n);
-
         return r < 0 ? complain_errno(r, "write the result to stdout") : r;
 }

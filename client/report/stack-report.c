@@ -77,6 +77,8 @@ void stack_report_write_parameters(const StackReport *report, JsonWriter *writer
                 json_write_member_u64(writer, "limit", limit);
         if (report->form == STACK_FORM_PPROF)
                 json_write_member_bool(writer, "files", true);
+        if (options_have(options, OPTION_LINES))
+                json_write_member_bool(writer, "lines", true);
         /* A page draws the steps of a recording that has some; two have none in common. */
         if (report->form == STACK_FORM_HTML && !report->is_pair)
                 json_write_member_bool(writer, "course", true);

@@ -192,6 +192,9 @@
         O(WAKERS, "wakers", 0, NONE, "", GIVEN,                                                 \
           "Of a recording: who woke threads that waited, which \"record\" takes and \"show\" "    \
           "tells")                                                                              \
+        O(LINES, "lines", 0, NONE, "", GIVEN,                                                   \
+          "Of a recording: lines of the source, which \"record\" looks for in debugging "        \
+          "information and \"show --stacks\" tells")                                             \
         O(COURSE, "course", 0, NONE, "", GIVEN,                                                 \
           "Of a recording that was made with --every: what ran and waited in each step")         \
         O(HISTOGRAM, "histogram", 0, NONE, "", GIVEN,                                           \

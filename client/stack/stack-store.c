@@ -30,17 +30,22 @@ void stack_store_done(StackStore *store) {
         free(store->rows);
         free(store->tests);
         free(store->frames);
+        buffer_done(&store->text);
 }
 
-static int add_name(NameSet *set, json_object *name, uint32_t *ret) {
+static int add_text(NameSet *set, Span name, uint32_t *ret) {
         size_t number;
-        int r = name_set_add(set, cell_string(name), &number);
+        int r = name_set_add(set, name, &number);
 
         if (r == 0 && number >= UINT32_MAX)
                 r = -EMSGSIZE;
         if (r == 0)
                 *ret = (uint32_t) number;
         return r;
+}
+
+static int add_name(NameSet *set, json_object *name, uint32_t *ret) {
+        return add_text(set, cell_string(name), ret);
 }
 
 static int add_objects(StackStore *store, json_object *objects, StoredStack *row) {
@@ -70,9 +75,30 @@ static int add_objects(StackStore *store, json_object *objects, StoredStack *row
         return r;
 }
 
+/* "flush (app.c:12)": a function and, where it is known, the line of the source. */
+static int add_function(StackStore *store, json_object *name, json_object *line, uint32_t *ret) {
+        Span path = cell_string(cell_element(line, 0)), function = cell_string(name);
+        Buffer *text = &store->text;
+        const char *slash;
+        int r;
+
+        if (!json_object_is_type(line, json_type_array) || path.n == 0)
+                return add_name(&store->functions, name, ret);
+        slash = memrchr(path.bytes, '/', path.n);
+        if (slash)
+                path = (Span){ slash + 1, path.n - (size_t) (slash + 1 - path.bytes) };
+        buffer_clear(text);
+        buffer_append(text, function.bytes, function.n);
+        buffer_append_text(text, " (");
+        buffer_append(text, path.bytes, path.n);
+        r = buffer_append_format(
+                text, ":%llu)", (unsigned long long) json_object_get_uint64(cell_element(line, 1)));
+        return r < 0 ? r : add_text(&store->functions, buffer_span(text), ret);
+}
+
 /* Adds @row with the names of @stack. */
 static int add_row(StackStore *store, StoredStack row, json_object *stack) {
-        json_object *frames = cell_member(stack, "frames");
+        json_object *frames = cell_member(stack, "frames"), *lines = cell_member(stack, "lines");
         size_t n = cell_length(frames), skip = n > ROW_MAX_FRAMES ? n - ROW_MAX_FRAMES : 0;
         int r;
 
@@ -92,8 +118,9 @@ static int add_row(StackStore *store, StoredStack row, json_object *stack) {
                 r = ARRAY_RESERVE(store->frames, store->n_frames_allocated,
                                   store->n_frames + row.n_frames);
         for (size_t i = skip; r == 0 && i < n; i++) {
-                r = add_name(&store->functions, cell_element(frames, i),
-                             &store->frames[store->n_frames]);
+                r = add_function(store, cell_element(frames, i),
+                                 i < cell_length(lines) ? cell_element(lines, i) : NULL,
+                                 &store->frames[store->n_frames]);
                 store->n_frames++;
         }
         if (r == 0)

@@ -75,6 +75,7 @@ typedef struct StackStore {
         size_t n_object_ns;
         StoredObject *objects;
         size_t n_objects, n_objects_allocated;
+        Buffer text;            /* room for the name of a function with its line */
         uint64_t elapsed_ns[2]; /* of each recording; 0: there is none, or it is not known */
         /* What stack_store_drop_unsampled() has taken out of each. */
         uint64_t outside_ns[2], unsampled_ns[2];

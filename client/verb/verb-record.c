@@ -114,6 +114,11 @@ static int check_options(const Options *options, bool has_command) {
             (options->stack_kinds >= STACK_KINDS_USER) != takes_stacks)
                 return complain(STATUS_USAGE,
                                 "--stack-kinds and --user-stack contradict each other.");
+        if (options_have(options, OPTION_LINES) &&
+            ((has_size && !takes_stacks) || (options_have(options, OPTION_STACK_KINDS) &&
+                                             options->stack_kinds < STACK_KINDS_USER)))
+                return complain(STATUS_USAGE,
+                                "--lines is about stacks of user mode, which are left out.");
         if (options_have(options, OPTION_ALL) && (options->given & VERB_FILTER_BITS) != 0)
                 return complain(STATUS_USAGE,
                                 "--all takes all threads, which no other option can choose among "
@@ -211,6 +216,8 @@ static void write_parameters(JsonWriter *writer, const Options *options, bool ha
         }
         if (options_have(options, OPTION_WAKERS))
                 json_write_member_bool(writer, "wakers", true);
+        if (options_have(options, OPTION_LINES))
+                json_write_member_bool(writer, "lines", true);
         if (options->min_ns > 0)
                 json_write_member_u64(writer, "minNs", options->min_ns);
         if (options->max_ns > 0)

@@ -377,6 +377,9 @@ int verb_show(Session *session) {
         if (r != 0)
                 return r;
         r = find_stack_form(session, true, &alone, &form);
+        if (r == 0 && options_have(options, OPTION_LINES) &&
+            !(options_have(options, OPTION_STACKS) && form <= STACK_FORM_JSON))
+                r = complain(STATUS_USAGE, "--lines is for --stacks, as a table or JSON.");
         if (r == 0)
                 r = subject_open(options->arguments[1], &subject);
         if (r == 0 && options_have(options, OPTION_WAKERS))

@@ -51,7 +51,7 @@
           "Show a snapshot or a recording, or what was done between two of one boot",              \
           "a snapshot or an interval", 1, 1,                                                       \
           OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS) | OPTION_BIT(WAKERS) |      \
-                  OPTION_BIT(COURSE) | OPTION_BIT(HISTOGRAM),                                      \
+                  OPTION_BIT(LINES) | OPTION_BIT(COURSE) | OPTION_BIT(HISTOGRAM),                  \
           VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(PPROF) | FORMAT_BIT(SPEEDSCOPE),     \
           MANY)                                                                                    \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
@@ -69,7 +69,7 @@
           "Record where in their code threads run and wait, for a time or for COMMAND",            \
           NULL, 0, VERB_ANY_ARGUMENTS,                                                             \
           OPTION_BIT(TAG) | OPTION_BIT(REPLACE) | OPTION_BIT(FOR) | OPTION_BIT(EVERY) |            \
-          OPTION_BIT(STACK_KINDS) |                                                                \
+          OPTION_BIT(STACK_KINDS) | OPTION_BIT(LINES) |                                            \
           OPTION_BIT(ON_CPU) | OPTION_BIT(OFF_CPU) | OPTION_BIT(PERIOD) |                          \
           OPTION_BIT(USER_STACK) | OPTION_BIT(WAKERS) | VERB_FILTER_BITS | OPTION_BIT(ALL) |       \
           OPTION_BIT(MIN) | OPTION_BIT(MAX) | OPTION_BIT(OUTPUT) | OPTION_BIT(VERBOSE), 0, MANY)   \

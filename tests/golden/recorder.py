@@ -14,6 +14,12 @@ def positions_of(stack):
     return [[int(frame.startswith("[")), 16 * len(frame)] if i < n_user else None for i, frame in enumerate(stack["frames"])]
 
 
+def lines_of(stack):
+    """Of functions that begin with a small letter, in files of their names."""
+    return [[f"/src/{frame}.c", 10 * len(frame)] if frame[0].islower() and frame.isidentifier() and place else None
+            for frame, place in zip(stack["frames"], positions_of(stack))]
+
+
 def longer(steps, times):
     """The same steps again and again, one behind the other."""
     length = steps[-1]["endBoottimeNs"] - steps[0]["beginBoottimeNs"]
@@ -74,6 +80,8 @@ def replies_to(call, answers):
     stacks = [stack for stack in stacks if stack["place"] in wanted.get("places", [stack["place"]])]
     steps = [{"steps": in_places(longer(parts[1]["steps"], times), wanted.get("places"))}] if wanted.get("course") and "steps" in parts[1] else []
     some, files = stacks[:wanted.get("limit")], {}
+    if wanted.get("lines"):
+        some = [dict(stack, lines=lines_of(stack)) for stack in some]
     if wanted.get("files"):
         some = [dict(stack, positions=positions_of(stack)) for stack in some]
         files = {"files": [{"path": "/usr/bin/app", "buildId": "0123456789abcdef"}, {"path": "/usr/lib/libodd.so", "buildId": ""}]}

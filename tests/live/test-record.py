@@ -1854,6 +1854,51 @@ def apart():
 
 
 @test
+def lines():
+    """frames have lines of the source from the file itself or one of its debugging information; without, they have none"""
+    source = pathlib.Path(__file__).with_name("spinner.cc").read_text(encoding="utf-8").splitlines()
+    body = range(next(i for i, line in enumerate(source, 1) if "spin(" in line), len(source) + 1)
+    with daemon() as ctl, temporary() as place:
+        for where in ("inside", "apart", "nowhere"):
+            program = spinner(place / where, "-g")
+            if where != "inside":
+                subprocess.run(["objcopy", "--only-keep-debug", program, f"{program}.debug"], check=True)
+                subprocess.run(["strip", "--strip-debug", program], check=True)
+                subprocess.run(["objcopy", f"--add-gnu-debuglink={program}.debug", program], check=True)
+            if where == "nowhere":
+                pathlib.Path(f"{program}.debug").unlink()
+            with subprocess.Popen(["chroot", place / where, "/spinner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+                expect(process.stdout.readline(), "the load did not begin")
+                record(ctl, 1, tag=where, periodNs=1_000_000, lines=True)
+                process.kill()
+            first, found = stacks(ctl, where, lines=True)
+            expect_equal((first["recording"]["lines"], first["recording"]["lostLines"]), (True, 0), where)
+            times = collections.Counter()
+            for stack in found:
+                expect_equal(len(stack["lines"]), len(stack["frames"]) if stack["samples"] > 0 else 0, stack)
+                for frame, line in zip(stack["frames"], stack["lines"]):
+                    if frame == SPINNER:
+                        times[tuple(line or ())] += stack["ns"]
+            if where == "nowhere":
+                expect_equal(set(times), {()})
+            else:
+                expect(all(path.endswith("/spinner.cc") and number in body for path, number in filter(None, times)), times)
+                expect(times[()] <= 0.05 * times.total(), times)
+                expect(re.search(r"Spinner.*\(spinner\.cc:\d+\)", ctl("show", where, "--stacks", "--lines", "--limit", "0").out), "the tree")
+            # Whoever does not ask for lines has functions.
+            plain = stacks(ctl, where)[1]
+            expect("lines" not in plain[0], plain[0])
+            keys = [(stack["thread"], stack["place"], *stack["frames"]) for stack in plain if stack["process"] == "spinner"]
+            expect_equal(len(keys), len(set(keys)), "stacks of functions that are there once")
+            expect_equal(sum(stack["ns"] for stack in plain), sum(stack["ns"] for stack in found), where)
+            expect_equal(ctl("verify", where).status, 0)
+        record(ctl, 0.3, tag="without")
+        expect("lines" not in stacks(ctl, "without")[0]["recording"], "nobody asked for lines")
+        error, parameters = failure(ask(ctl, "Stacks", recording={"name": "without"}, lines=True))
+        expect_equal((error, parameters["parameter"]), ("InvalidParameter", "lines"))
+
+
+@test
 def made_at_run_time():
     """code that a process made has the names of its map, if that is its own; that of the kernel in each process has names"""
     with daemon() as ctl, known_threads():

@@ -511,6 +511,9 @@ static const struct {
           "--histogram is text, JSON, csv or ndjson: give --format html alone.\n" },
         { { "show", "r", "--histogram", "--format", "csv", "--json" },
           "--format and --json are two forms of one result: give either.\n" },
+        { { "show", "r", "--lines" }, "--lines is for --stacks, as a table or JSON.\n" },
+        { { "show", "r", "--stacks", "--lines", "--format", "csv" },
+          "--lines is for --stacks, as a table or JSON.\n" },
         { { "show", "r", "--stacks" },
           "\"r\" is a snapshot, and has no stacks: --stacks is for what \"ctprofctl record\" has "
           "made.\n" },

@@ -185,7 +185,7 @@ typedef struct RecordOrder {
 typedef struct UnwindOrder {
         OrderFd socket;
         uint64_t max_bytes; /* of its document, as it is in a file: the recording ends before */
-        bool lines; /* of the source are found in the end */
+        bool lines;         /* of the source are found in the end */
 } UnwindOrder;
 
 /* The snapshots of both ends, and the document between them. */

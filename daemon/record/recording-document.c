@@ -468,9 +468,9 @@ int recording_document_write(const RecordingFacts *facts, const StackTable *tabl
 /* Rows of the largest tables, as long as they are where numbers have the digits of a busy hour. */
 uint64_t recording_document_estimate(const StackTable *table, const Course *course,
                                      const Modules *modules) {
-        uint64_t numbers = 30 * table->n_frames + 7 * table->n_numbers + 4 * table->n_stacks +
-                           80 * table->n_threads + 120 * table->n_samples + 50 * course->n_steps +
-                           40 * course->n_cells;
+        uint64_t numbers = 45 * table->n_frames + 7 * table->n_numbers + 4 * table->n_stacks +
+                           200 * table->n_threads + 120 * table->n_samples + 50 * course->n_steps +
+                           40 * course->n_cells + 20 * table->n_objects;
         uint64_t names =
                 table->names.n + 32 * (table->n_threads + course->n_groups) + 256 * modules->n;
 

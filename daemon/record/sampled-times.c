@@ -98,8 +98,8 @@ int sampled_times_end(const SampledTimes *times, const TaskTable *tasks, const S
                         before++;
                 if (before < times->n && compare_threads(&times->begin[before], now) == 0)
                         for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
-                                now->ns[place] -= MIN_OF(times->begin[before].ns[place],
-                                                         now->ns[place]);
+                                now->ns[place] -=
+                                        MIN_OF(times->begin[before].ns[place], now->ns[place]);
                 if (++n < TIMES_PER_CALL)
                         continue;
                 r = tell(userdata, told, n);

@@ -645,7 +645,8 @@ static int divide_all(Division *division) {
                 is_known = times && times->is_whole && (times->known & known & bit);
                 n_merged = merge_samples(samples + i, n, division->by_waker, merged);
                 if (r == 0)
-                        r = divide(division, row, merged, n_merged, is_known, all_taken & bit, times);
+                        r = divide(division, row, merged, n_merged, is_known, all_taken & bit,
+                                   times);
                 if (times)
                         times->known &= ~bit;
         }

@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "record/recording-document.h"
-#include "record/sampled-times.h"
-#include "record/source-line.h"
+#include "record/course/sampled-times.h"
+#include "record/program/source-line.h"
 
 #define MAX_PROCESSES 65536u
 #define MAX_READY \

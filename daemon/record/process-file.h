@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "kernel/procfs/process-map.h"
-#include "record/module.h"
+#include "record/program/module.h"
 
 /* The device that was asked about last: mostly the files of a process are all on one. */
 typedef struct ProcessDevice {

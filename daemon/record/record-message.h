@@ -41,7 +41,7 @@
 #include "kernel/bpf/record-sample.h"
 #include "record/clock-watch.h"
 #include "record/record-scope.h"
-#include "record/unwinder.h"
+#include "record/program/unwinder.h"
 
 typedef enum RecordMessageKind {
         RECORD_MESSAGE_KERNEL,

@@ -16,7 +16,7 @@
 #include "document/document-reader.h"
 #include "json/json-scanner.h"
 #include "record/course/course.h"
-#include "record/module.h"
+#include "record/program/module.h"
 #include "record/record-scope.h"
 #include "record/stack-table.h"
 #include "snapshot/snapshot-writer.h"

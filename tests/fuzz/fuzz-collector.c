@@ -7,8 +7,8 @@
  * lost nor made up: what was taken adds up to the weights of the samples. What comes of it all can
  * be written and read.
  *
- * Aims at: daemon/record/collector.c, daemon/record/unwinder.c, daemon/record/module.c,
- *          daemon/record/symbol-table.c
+ * Aims at: daemon/record/collector.c, daemon/record/program/unwinder.c,
+ *          daemon/record/program/module.c, daemon/record/program/symbol-table.c
  */
 #include "fuzz.h"
 

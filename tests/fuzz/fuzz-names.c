@@ -8,8 +8,8 @@
  * build gives it no names. 'l' is a program with debugging information: a line that it tells is of
  * one of the addresses that were asked for, and told once.
  *
- * Aims at: daemon/record/readable-name.c, daemon/record/symbol-table.c, daemon/record/module.c,
- * daemon/record/source-line.c
+ * Aims at: daemon/record/program/readable-name.c, daemon/record/program/symbol-table.c,
+ *          daemon/record/program/module.c, daemon/record/program/source-line.c
  */
 #include "fuzz.h"
 
@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "record/module.h"
-#include "record/readable-name.h"
-#include "record/source-line.h"
+#include "record/program/module.h"
+#include "record/program/readable-name.h"
+#include "record/program/source-line.h"
 #include "small-elf.h"
 
 static void check_name(Span text) {

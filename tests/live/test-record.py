@@ -633,6 +633,7 @@ def cpu_that_came():
                     answer(ask(ctl, "EndRecording", more=False))
                     ended = answer(recording.rest())["recording"]
                     numbers = pathlib.Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+                    result = ctl("record", "--for", "2s")
                 finally:
                     process.kill()
         first, found = stacks(ctl, "rec")
@@ -649,7 +650,6 @@ def cpu_that_came():
             text = ctl(*command).out
             expect(re.search(told, text), command, text[:1000])
         expect("on CPU 1, which was switched on after ctprofd began" in ctl.log.read_text(), ctl.log.read_text()[-1000:])
-        result = ctl("record", "--for", "2s")
         expect(re.search(rf"(?m)^recorded +{told}$", result.out), result.out, result.err)
     with daemon() as ctl:
         record(ctl, 2, tag="anew")

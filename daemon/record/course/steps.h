@@ -33,7 +33,7 @@
 #include "kernel/bpf/task-object.h"
 #include "kernel/bpf/task-table.h"
 #include "record/course/course.h"
-#include "record/sampled-times.h"
+#include "record/course/sampled-times.h"
 
 /* Who is told: functions return 0 or -errno. */
 typedef struct StepsSink {

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "record/collector.h"
-#include "record/sampled-times.h"
+#include "record/course/sampled-times.h"
 #include "small-elf.h"
 
 #define BASE UINT64_C(0x555500000000)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/macro.h"
-#include "record/readable-name.h"
+#include "record/program/readable-name.h"
 
 static const struct {
         const char *name, *readable; /* NULL: it is none of these languages */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "record/source-line.h"
+#include "record/program/source-line.h"
 
 #include <errno.h>
 #include <fcntl.h>

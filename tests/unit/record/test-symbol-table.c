@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-#include "record/module.h"
-#include "record/symbol-table.h"
+#include "record/program/module.h"
+#include "record/program/symbol-table.h"
 #include "small-elf.h"
 
 static const char *name_at(const SymbolTable *table, uint64_t address) {

@@ -9,7 +9,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include "kernel/procfs/process-map.h"
-#include "record/unwinder.h"
+#include "record/program/unwinder.h"
 #include "small-elf.h"
 
 #define STACK_BYTES 16384

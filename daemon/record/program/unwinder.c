@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "record/unwinder.h"
+#include "record/program/unwinder.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>

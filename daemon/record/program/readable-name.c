@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "record/readable-name.h"
+#include "record/program/readable-name.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>

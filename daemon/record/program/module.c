@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "record/module.h"
+#include "record/program/module.h"
 
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "record/source-line.h"
+#include "record/program/source-line.h"
 
 void modules_done(Modules *modules) {
         for (size_t i = 0; i < modules->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "record/sampled-times.h"
+#include "record/course/sampled-times.h"
 
 #include <errno.h>
 #include <stdlib.h>

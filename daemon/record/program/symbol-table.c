@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "record/symbol-table.h"
+#include "record/program/symbol-table.h"
 
 #include <errno.h>
 #include <gelf.h>

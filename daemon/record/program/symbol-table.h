@@ -16,7 +16,7 @@
 #include "base/buffer.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "record/readable-name.h"
+#include "record/program/readable-name.h"
 
 #define SYMBOL_NAME_MAX_BYTES MANGLED_NAME_BYTES
 #define SYMBOLS_MAX (4u << 20)

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/macro.h"
 #include "base/span.h"
-#include "record/module.h"
+#include "record/program/module.h"
 
 #define UNWIND_MAX_FRAMES 128u
 #define UNWIND_REGISTERS 34u /* as RecordSample has them */

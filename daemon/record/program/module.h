@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "base/span.h"
-#include "record/symbol-table.h"
+#include "record/program/symbol-table.h"
 
 #define MODULES_MAX 16384u
 #define BUILD_ID_MAX_BYTES 32u

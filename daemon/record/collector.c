@@ -453,6 +453,22 @@ static int add_user_frame(Collector *collector, Process *process, const RecordSa
         return r < 0 ? r : stack_table_put_frame(&collector->table, &own, ret);
 }
 
+/*
+ * Whether that is what a C library begins threads with. musl's has no call frame information, by
+ * which it would say that nobody called it.
+ */
+static int begins_thread(const Collector *collector, const UnwoundStack *stack, bool *ret) {
+        const UnwoundFrame *last = &stack->frames[stack->n - 1];
+        Module *module = last->module != SIZE_MAX ? collector->modules.all[last->module] : NULL;
+        const Symbol *symbol = NULL;
+        const char *name;
+        int r = module && module->elf ? module_find_symbol(module, last->vaddr, &symbol) : 0;
+
+        name = symbol ? symbol_table_text(&module->symbols, symbol->name) : "";
+        *ret = strcmp(name, "__clone") == 0 || strcmp(name, "clone") == 0;
+        return r;
+}
+
 /* Frames of user mode, the outermost first, or a word that says why there are none. */
 static int add_user_frames(Collector *collector, const RecordSample *sample, Span stack,
                            size_t *n) {
@@ -477,6 +493,8 @@ static int add_user_frames(Collector *collector, const RecordSample *sample, Spa
         else
                 r = unwind_stack(process->unwind, (const uint64_t *) sample->registers, stack,
                                  &collector->unwound);
+        if (r == 0 && !collector->unwound.is_complete && collector->unwound.n > 1)
+                r = begins_thread(collector, &collector->unwound, &collector->unwound.is_complete);
         if (r == 0 && !collector->unwound.is_complete)
                 r = add_word(collector, "[stack cut]", n);
         collector->n_complete += collector->unwound.is_complete;

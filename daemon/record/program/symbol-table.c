@@ -73,7 +73,11 @@ static bool is_of_kind(unsigned type, SymbolKind kind) {
         return kind == SYMBOL_DATA ? type == STT_OBJECT : type == STT_FUNC || type == STT_GNU_IFUNC;
 }
 
-/* Libraries have names of their own for what they export: local ones, and with underscores. */
+/*
+ * Libraries have names of their own for what they export: local ones, and with underscores. Where
+ * one ends that has no size is told by the next one, but only in a table of all: behind what is
+ * exported there may be others, which are not to get its name.
+ */
 int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind) {
         GElf_Shdr header;
         Elf_Scn *section = find_section(elf, SHT_SYMTAB, &header);
@@ -96,6 +100,8 @@ int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind) {
                     !is_of_kind(GELF_ST_TYPE(symbol.st_info), kind))
                         continue;
                 name = elf_strptr(elf, header.sh_link, symbol.st_name);
+                if (header.sh_type == SHT_DYNSYM && symbol.st_size == 0)
+                        symbol.st_size = 1;
                 if (name && *name)
                         r = add(table, symbol.st_value, symbol.st_size, without_version(name), 0,
                                 (GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? 2u : 0u) +

@@ -221,6 +221,12 @@ static inline void small_elf_hide_frame(char *elf) {
                        (uint32_t) (end + 4 - SMALL_ELF_FRAMES_AT));
 }
 
+/* "start" has no call frame information. */
+static inline void small_elf_forget_start(char *elf) {
+        small_elf_word(elf, SMALL_ELF_HEADER_AT + 8, 1);
+        small_elf_word(elf, SMALL_ELF_FRAMES_AT + 24 + 28, 0);
+}
+
 /* The section of symbols is none any more. */
 static inline void small_elf_strip(char *elf) {
         small_elf_word(elf, SMALL_ELF_SECTIONS_AT + sizeof(Elf64_Shdr) + 4, SHT_PROGBITS);

@@ -184,6 +184,25 @@ START_TEST(frames_are_found_by_their_table) {
 }
 END_TEST
 
+/* The first function of a thread need not say that nobody called it, if its name does. */
+START_TEST(first_functions_of_threads) {
+        RecordSample sample = sample_of(sizeof(stack));
+        uint64_t n_complete, n_cut;
+        char elf[SMALL_ELF_BYTES];
+
+        small_elf_make(elf);
+        memcpy(elf + SMALL_ELF_NAMES_AT + sizeof("\0work"), _i == 0 ? "clone" : "close", 5);
+        small_elf_forget_start(elf);
+        ck_assert_int_eq(take_module("/usr/bin/program", memory_with(elf, sizeof(elf))), 0);
+        ck_assert_int_eq(take_process(&text, 1), 0);
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_frames(),
+                         _i == 0 ? "clone work work " : "[stack cut] close work work ");
+        collector_count(collector, &n_complete, &n_cut);
+        ck_assert_uint_eq(n_cut, (unsigned) _i);
+}
+END_TEST
+
 /*
  * What frame pointers lead to is not unwound; a part of a word is none. This file does not say
  * where its program is entered, so nobody knows whether that was the first function.
@@ -1106,6 +1125,7 @@ int main(void) {
         tcase_add_test(tcase, a_stack_becomes_names);
         tcase_add_test(tcase, callers_become_names);
         tcase_add_test(tcase, frames_are_found_by_their_table);
+        tcase_add_loop_test(tcase, first_functions_of_threads, 0, 2);
         tcase_add_test(tcase, each_part_of_an_interval_has_its_place);
         tcase_add_test(tcase, samples_without_a_stack_say_why);
         tcase_add_test(tcase, a_sample_without_a_part_is_a_thread);

@@ -207,6 +207,31 @@ START_TEST(no_program) {
 }
 END_TEST
 
+/* Behind an exported function without a size there may be others, unless all are in the table. */
+START_TEST(functions_without_a_size) {
+        char file[SMALL_ELF_BYTES];
+        SymbolTable table = {};
+        Elf *elf;
+
+        small_elf_make(file);
+        small_elf_word(file,
+                       SMALL_ELF_SYMBOLS_AT + sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_size), 0);
+        if (_i == 1)
+                small_elf_word(file, SMALL_ELF_SECTIONS_AT + sizeof(Elf64_Shdr) + 4, SHT_DYNSYM);
+        elf = elf_memory(file, sizeof(file));
+        ck_assert_int_eq(symbol_table_add_elf(&table, elf, SYMBOL_FUNCTION), 0);
+        symbol_table_sort(&table);
+        ck_assert_str_eq(name_at(&table, SMALL_ELF_WORK), "work");
+        if (_i == 0)
+                ck_assert_str_eq(name_at(&table, SMALL_ELF_WORK + 4), "work");
+        else
+                ck_assert_ptr_null(name_at(&table, SMALL_ELF_WORK + 4));
+        ck_assert_str_eq(name_at(&table, SMALL_ELF_START + 4), "start");
+        symbol_table_done(&table);
+        (void) elf_end(elf);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("symbol-table");
         TCase *tcase = tcase_create("symbol-table");
@@ -219,6 +244,7 @@ int main(void) {
         tcase_add_test(tcase, several_names_of_one_function);
         tcase_add_test(tcase, names_with_a_version);
         tcase_add_test(tcase, no_program);
+        tcase_add_loop_test(tcase, functions_without_a_size, 0, 2);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

@@ -99,14 +99,16 @@ static size_t choose(const Frames *frames, size_t begin, size_t end, bool in_ker
         return n;
 }
 
-static int append_chosen(Buffer *cell, Span place, const Frames *frames, bool is_inward) {
+/* @max: at most so many, up to MAX_LEAVES. */
+static int append_chosen(Buffer *cell, Span place, const Frames *frames, bool is_inward,
+                         size_t max) {
         size_t n_user = 0, n = 0, chosen[MAX_LEAVES];
 
         while (n_user < frames->n && !is_entry(frame_name(frames, n_user)))
                 n_user++;
         if (n_user == 0 || place_is_of_kernel(place))
-                n = choose(frames, n_user, frames->n, true, n_user == 0 ? MAX_LEAVES : 1, chosen);
-        n += choose(frames, 0, n_user, false, MAX_LEAVES - n, chosen + n);
+                n = choose(frames, n_user, frames->n, true, n_user == 0 ? max : 1, chosen);
+        n += choose(frames, 0, n_user, false, max - n, chosen + n);
         /* Where nothing tells more, the innermost is better than none. */
         if (n == 0 && frames->n > 0)
                 chosen[n++] = n_user > 0 ? n_user - 1 : frames->n - 1;
@@ -118,18 +120,24 @@ static int append_chosen(Buffer *cell, Span place, const Frames *frames, bool is
         return n > 0 ? buffer_failure(cell) : buffer_append_byte(cell, '-');
 }
 
-int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
-                        bool is_inward) {
+static int append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
+                         bool is_inward, size_t max) {
         const Frames frames = { .functions = &store->functions,
                                 .numbers = stack_store_frames(store, row),
                                 .n = row->n_frames };
 
-        return append_chosen(cell, name_set_get(&store->places, row->place), &frames, is_inward);
+        return append_chosen(cell, name_set_get(&store->places, row->place), &frames, is_inward,
+                             max);
+}
+
+int stack_append_leaves(Buffer *cell, const StackStore *store, const StoredStack *row,
+                        bool is_inward) {
+        return append_leaves(cell, store, row, is_inward, MAX_LEAVES);
 }
 
 int stack_append_functions(Buffer *cell, Span place, json_object *names, bool is_inward) {
         return append_chosen(cell, place, &(Frames){ .names = names, .n = cell_length(names) },
-                             is_inward);
+                             is_inward, MAX_LEAVES);
 }
 
 /* wakers */
@@ -884,34 +892,51 @@ static bool is_worth_a_line(const StackStore *store, const StoredStack *row) {
                MAX_OF(LEAST_WAITING, 2 * stack_store_change_error(store, row->of));
 }
 
-static int print_wait(const Lines *lines, const StackStore *store, const StoredStack *row) {
-        bool is_pair = stack_store_is_pair(store);
-        _cleanup_(buffer_done) Buffer line = {};
-        Lines two = *lines;
+/* The line of one wait, with so many functions. *ret_lines: how many it may have more than others. */
+static int append_wait(Buffer *line, const StackStore *store, const StoredStack *row,
+                       size_t max_leaves, size_t *ret_lines) {
         size_t n_before;
         int r;
 
-        printable_append_name(&line, name_set_get(&store->names, row->process));
-        buffer_append_byte(&line, ' ');
-        printable_append_name(&line, name_set_get(&store->places, row->place));
-        buffer_append_byte(&line, ' ');
-        compact_append_threads(&line, stack_store_threads(store, &row->of[0], 0));
-        if (is_pair) {
-                buffer_append_text(&line, " \u2192 ");
-                compact_append_threads(&line, stack_store_threads(store, &row->of[1], 1));
+        printable_append_name(line, name_set_get(&store->names, row->process));
+        buffer_append_byte(line, ' ');
+        printable_append_name(line, name_set_get(&store->places, row->place));
+        buffer_append_byte(line, ' ');
+        compact_append_threads(line, stack_store_threads(store, &row->of[0], 0));
+        if (stack_store_is_pair(store)) {
+                buffer_append_text(line, " \u2192 ");
+                compact_append_threads(line, stack_store_threads(store, &row->of[1], 1));
         }
-        buffer_append_text(&line, ": ");
-        stack_append_leaves(&line, store, row, true);
-        n_before = line.n;
-        r = append_object(&line, store, row, row + 1, row->of[0].ns, MOST_PERCENT);
-        /* What most of it is on is worth another line. */
-        two.max_lines += lines->max_lines > 0 && line.n > n_before;
-        if (r == 0 && row->woken_by) {
-                r = append_woken(&line, row, true);
-                /* So is who has what others wait for. */
-                two.max_lines += lines->max_lines > 0;
+        buffer_append_text(line, ": ");
+        append_leaves(line, store, row, true, max_leaves);
+        n_before = line->n;
+        r = append_object(line, store, row, row + 1, row->of[0].ns, MOST_PERCENT);
+        /* What most of it is on is worth another line; so is who has what others wait for. */
+        *ret_lines = (line->n > n_before ? 1u : 0u) + (row->woken_by ? 1u : 0u);
+        return r == 0 && row->woken_by ? append_woken(line, row, true) : r;
+}
+
+/* Where there is no room for all functions the outermost are left out: the innermost tells most. */
+static int print_wait(const Lines *lines, const StackStore *store, const StoredStack *row) {
+        const char *label = stack_store_is_pair(store) ? "changed" : "waits", *text;
+        _cleanup_(buffer_done) Buffer line = {};
+        Lines more = *lines;
+        size_t n_more;
+        int r;
+
+        for (size_t max_leaves = MAX_LEAVES; max_leaves > 0; max_leaves--) {
+                buffer_clear(&line);
+                r = append_wait(&line, store, row, max_leaves, &n_more);
+                if (r == 0)
+                        r = buffer_terminate(&line, &text);
+                if (r != 0)
+                        return r;
+                more.max_lines = lines->max_lines > 0 ? lines->max_lines + n_more : 0;
+                if (!lines_cut(&more, text))
+                        break;
         }
-        return r == 0 ? lines_print_buffer(&two, is_pair ? "changed" : "waits", &line) : r;
+        lines_print(&more, label, text);
+        return 0;
 }
 
 int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t max) {

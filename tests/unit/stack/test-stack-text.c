@@ -439,6 +439,30 @@ START_TEST(a_holder_has_a_line) {
 }
 END_TEST
 
+/* Where there is no room for three functions, the innermost stay. */
+START_TEST(the_innermost_function_has_room) {
+        static const Terminal terminal = { .out = true, .columns = 52 };
+        StackStore store = { .elapsed_ns = { 1000000000 } };
+        Written written;
+
+        fill(&store, "[" STACK("app", "lock", "2000000000",
+                               "\"a_long_way_outside\",\"flush_everything\","
+                               "\"pthread_mutex_lock\"") "]");
+        ck_assert_int_eq(stack_store_match(&store), 0);
+        written_begin(&written);
+        ck_assert_int_eq(stack_text_print_waits(&(Lines){ .out = written.file,
+                                                          .terminal = &terminal,
+                                                          .label_columns = 8,
+                                                          .max_lines = 1 },
+                                                &store, 3),
+                         0);
+        written_end(&written);
+        ck_assert_str_eq(written.text, "waits     app lock 2.0: pthread_mutex_lock\n");
+        free(written.text);
+        stack_store_done(&store);
+}
+END_TEST
+
 #define ON(thread, ns, objects)                                                               \
         "{\"process\":\"app\",\"thread\":\"" thread "\",\"place\":\"storage\",\"ns\":" ns     \
         ",\"samples\":3,\"maxNs\":1,\"standardErrorNs\":0,\"exact\":true,\"frames\":[\"f\"]," \
@@ -726,6 +750,7 @@ int main(void) {
         tcase_add_test(print, each_process_that_waits_has_a_line);
         tcase_add_test(print, each_process_that_changed_has_a_line);
         tcase_add_test(print, a_holder_has_a_line);
+        tcase_add_test(print, the_innermost_function_has_room);
         tcase_add_loop_test(print, what_waits_were_on_is_behind_them, 0, ELEMENTSOF(object_rows));
         tcase_add_test(print, what_has_no_sample_is_below_the_list);
         tcase_add_test(print, without_stacks_there_is_a_word);

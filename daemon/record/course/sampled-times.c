@@ -13,43 +13,45 @@ void sampled_times_done(SampledTimes *times) {
         *times = (SampledTimes){};
 }
 
-bool sampled_times_is_over(const TaskRecord *record) {
+bool sampled_time_is_over(const TaskRecord *record) {
         return (record->has & TASK_IS_DEAD) != 0 || record->exit_state != 0;
 }
 
-void sampled_times_read(const Task *task, const SampledTerms *terms,
-                        uint64_t ret_ns[_RECORD_PLACE_MAX]) {
+void sampled_time_read(const Task *task, const SampledTerms *terms, SampledTime *ret) {
         const TaskRecord *record = task->record;
         const TaskReasons *of = task->reasons;
         char state = task_state(record);
-
-        memset(ret_ns, 0, _RECORD_PLACE_MAX * sizeof(*ret_ns));
-        ret_ns[RECORD_PLACE_running] = record->run_time_ns;
-        ret_ns[RECORD_PLACE_run_queue] = record->wait_time_ns;
-        if (task->waits && terms->has_waits) {
-                const TaskWaits *waits = task->waits;
-
-                ret_ns[RECORD_PLACE_storage] = waits->storage_ns;
-                ret_ns[RECORD_PLACE_blocked] = waits->other_ns;
-                if (waits->since_ns != 0 && state == 'D')
-                        ret_ns[waits->is_storage ? RECORD_PLACE_storage : RECORD_PLACE_blocked] +=
-                                record->seen_ns - MIN_OF(waits->since_ns, record->seen_ns);
-        }
-        if (!of || terms->epoch == 0 || of->epoch != terms->epoch)
-                return;
-        memcpy(ret_ns, of->sums.ns, WAIT_REASONS_APART_MAX * sizeof(*ret_ns));
-        if (of->since_ns != 0 && state != 'R' && of->reason < WAIT_REASONS_APART_MAX &&
-            of->begin.n_voluntary == record->voluntary_csw)
-                ret_ns[of->reason] += record->seen_ns - MIN_OF(of->since_ns, record->seen_ns);
-}
-
-static void read_thread(const Task *task, const SampledTerms *terms, SampledTime *ret) {
-        const TaskRecord *record = task->record;
+        uint64_t *ns = ret->ns;
 
         *ret = (SampledTime){ .start_boottime_ns = record->start_boottime_ns,
                               .tid = record->tid,
                               .tgid = record->tgid };
-        sampled_times_read(task, terms, ret->ns);
+        ns[RECORD_PLACE_running] = record->run_time_ns;
+        ns[RECORD_PLACE_run_queue] = record->wait_time_ns;
+        if (task->waits && terms->has_waits) {
+                const TaskWaits *waits = task->waits;
+
+                ns[RECORD_PLACE_storage] = waits->storage_ns;
+                ns[RECORD_PLACE_blocked] = waits->other_ns;
+                if (waits->since_ns != 0 && state == 'D')
+                        ns[waits->is_storage ? RECORD_PLACE_storage : RECORD_PLACE_blocked] +=
+                                record->seen_ns - MIN_OF(waits->since_ns, record->seen_ns);
+        }
+        if (!of || terms->epoch == 0 || of->epoch != terms->epoch)
+                return;
+        memcpy(ns, of->sums.ns, WAIT_REASONS_APART_MAX * sizeof(*ns));
+        if (of->since_ns != 0 && state != 'R' && of->reason < WAIT_REASONS_APART_MAX &&
+            of->begin.n_voluntary == record->voluntary_csw)
+                ns[of->reason] += record->seen_ns - MIN_OF(of->since_ns, record->seen_ns);
+}
+
+int sampled_time_compare(const SampledTime *a, const SampledTime *b) {
+        if (a->tgid != b->tgid)
+                return a->tgid < b->tgid ? -1 : 1;
+        if (a->tid != b->tid)
+                return a->tid < b->tid ? -1 : 1;
+        return (a->start_boottime_ns > b->start_boottime_ns) -
+               (a->start_boottime_ns < b->start_boottime_ns);
 }
 
 int sampled_times_begin(SampledTimes *times, const TaskTable *tasks, const SampledTerms *terms) {
@@ -63,19 +65,9 @@ int sampled_times_begin(SampledTimes *times, const TaskTable *tasks, const Sampl
         for (size_t i = 0; i < n; i++) {
                 const Task task = task_table_get(tasks, i);
 
-                read_thread(&task, terms, &times->begin[times->n++]);
+                sampled_time_read(&task, terms, &times->begin[times->n++]);
         }
         return 0;
-}
-
-/* The order of a table of tasks; one life of a number is not another. */
-static int compare_threads(const SampledTime *a, const SampledTime *b) {
-        if (a->tgid != b->tgid)
-                return a->tgid < b->tgid ? -1 : 1;
-        if (a->tid != b->tid)
-                return a->tid < b->tid ? -1 : 1;
-        return (a->start_boottime_ns > b->start_boottime_ns) -
-               (a->start_boottime_ns < b->start_boottime_ns);
 }
 
 int sampled_times_end(const SampledTimes *times, const TaskTable *tasks, const SampledTerms *terms,
@@ -91,12 +83,12 @@ int sampled_times_end(const SampledTimes *times, const TaskTable *tasks, const S
                 const Task task = task_table_get(tasks, i);
                 SampledTime *now = &told[n];
 
-                if (sampled_times_is_over(task.record))
+                if (sampled_time_is_over(task.record))
                         continue;
-                read_thread(&task, terms, now);
-                while (before < times->n && compare_threads(&times->begin[before], now) < 0)
+                sampled_time_read(&task, terms, now);
+                while (before < times->n && sampled_time_compare(&times->begin[before], now) < 0)
                         before++;
-                if (before < times->n && compare_threads(&times->begin[before], now) == 0)
+                if (before < times->n && sampled_time_compare(&times->begin[before], now) == 0)
                         for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
                                 now->ns[place] -=
                                         MIN_OF(times->begin[before].ns[place], now->ns[place]);

@@ -54,10 +54,11 @@ _must_check_ int sampled_times_end(const SampledTimes *times, const TaskTable *t
  * The accounts of a thread as they are read: a wait that goes on counts, unless the thread is not
  * waiting (capture/bpf/task-sample.c).
  */
-void sampled_times_read(const Task *task, const SampledTerms *terms,
-                        uint64_t ret_ns[_RECORD_PLACE_MAX]);
+void sampled_time_read(const Task *task, const SampledTerms *terms, SampledTime *ret);
+/* The order of a table of tasks; one life of a number is not another. */
+int sampled_time_compare(const SampledTime *a, const SampledTime *b);
 /*
  * Whether the thread has ended: what it has done is in its row of the ledger, and what it does
  * until it is freed will be.
  */
-bool sampled_times_is_over(const TaskRecord *record);
+bool sampled_time_is_over(const TaskRecord *record);

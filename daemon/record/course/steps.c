@@ -16,10 +16,8 @@ static const CourseGroup other_groups = { .process = "[other groups]", .comm = "
 
 /* A thread, as one reading has it. */
 typedef struct Account {
-        uint32_t tgid, tid;
-        uint64_t start_boottime_ns;
+        SampledTime time;
         uint32_t group;
-        uint64_t ns[_RECORD_PLACE_MAX];
 } Account;
 
 /* A row of the ledger; one that was removed and came again began at another time. */
@@ -145,17 +143,14 @@ int steps_add_tasks(Steps *steps, const TaskTable *tasks) {
                 Account *account = &reading->accounts[reading->n];
                 size_t at;
 
-                if (sampled_times_is_over(record) || is_own(steps, record))
+                if (sampled_time_is_over(record) || is_own(steps, record))
                         continue;
                 at = task_table_search(tasks, (pid_t) record->tgid, (pid_t) record->tgid);
                 if (at < task_table_count(tasks) &&
                     task_table_get(tasks, at).record->tid == record->tgid)
                         leader = task_table_get(tasks, at).record;
-                *account = (Account){ .tgid = record->tgid,
-                                      .tid = record->tid,
-                                      .start_boottime_ns = record->start_boottime_ns };
                 reading->has_queue = reading->has_queue && (record->has & TASK_HAS_RUN_DELAY) != 0;
-                sampled_times_read(&task, &reading->terms, account->ns);
+                sampled_time_read(&task, &reading->terms, &account->time);
                 r = find_group(steps, leader->comm, record->comm, &account->group);
                 reading->n++;
         }
@@ -212,15 +207,6 @@ static void add_difference(Steps *steps, uint32_t group, const uint64_t *before,
         }
 }
 
-static int compare_accounts(const Account *a, const Account *b) {
-        if (a->tgid != b->tgid)
-                return a->tgid < b->tgid ? -1 : 1;
-        if (a->tid != b->tid)
-                return a->tid < b->tid ? -1 : 1;
-        return (a->start_boottime_ns > b->start_boottime_ns) -
-               (a->start_boottime_ns < b->start_boottime_ns);
-}
-
 static void compare_threads(Steps *steps, const Reading *before, const Reading *after) {
         /* What a thread has waited for begins anew with the account. */
         bool forgets = before->terms.epoch != after->terms.epoch;
@@ -228,10 +214,13 @@ static void compare_threads(Steps *steps, const Reading *before, const Reading *
 
         while (i < before->n || k < after->n) {
                 const Account *old = &before->accounts[i], *new = &after->accounts[k];
-                int order = i == before->n ? 1 : k == after->n ? -1 : compare_accounts(old, new);
+                int order = i == before->n  ? 1
+                            : k == after->n ? -1
+                                            : sampled_time_compare(&old->time, &new->time);
 
                 add_difference(steps, order < 0 ? old->group : new->group,
-                               order <= 0 ? old->ns : NULL, order >= 0 ? new->ns : NULL, forgets);
+                               order <= 0 ? old->time.ns : NULL, order >= 0 ? new->time.ns : NULL,
+                               forgets);
                 i += order <= 0;
                 k += order >= 0;
         }

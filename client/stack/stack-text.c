@@ -892,7 +892,7 @@ static bool is_worth_a_line(const StackStore *store, const StoredStack *row) {
                MAX_OF(LEAST_WAITING, 2 * stack_store_change_error(store, row->of));
 }
 
-/* The line of one wait, with so many functions. *ret_lines: how many it may have more than others. */
+/* The line of one wait, with so many functions. *ret_lines: how many more than one it may have. */
 static int append_wait(Buffer *line, const StackStore *store, const StoredStack *row,
                        size_t max_leaves, size_t *ret_lines) {
         size_t n_before;

@@ -35,7 +35,7 @@ def loaded_once():
             expect_equal(result.status, 0, result.err)
         held = [target for _, target in descriptors(daemon.process.pid)]
         expect_equal(sum("bpf_link" in name for name in held), 8, "programs are held once")
-        expect_equal(sum("bpf-map" in name for name in held), 10, "and their maps")
+        expect_equal(sum("bpf-map" in name for name in held), 11, "and their maps")
         expect_equal(daemon("info", "t2", "--json").json()["snapshot"]["backend"], "bpf")
         expect_equal(daemon("capture", "--tag", "auto").status, 0)
         expect_equal(daemon("info", "auto", "--json").json()["snapshot"]["backend"], "bpf")

@@ -677,7 +677,7 @@ CTPROF_SOCKET=$socket exec {CTPROFCTL} bridge
         expect_equal(ctl("verify", place / "rec.zst").status, 0)
         # Whoever has not heard yet that there are samples cancels; on a busy machine that takes a while.
         for seconds in (1, 4, 16):
-            with subprocess.Popen([CTPROFCTL, "-H", "b", "record", "--tag", "ended", "--replace"], stderr=subprocess.DEVNULL,
+            with subprocess.Popen([CTPROFCTL, "-H", "b", "record", "--tag", "ended", "--replace"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                   env={**os.environ, **environment}) as process:
                 wait_until(lambda: (other("status", "--json").json()["recording"] or {}).get("samples"), what="samples")
                 time.sleep(seconds)

@@ -400,6 +400,18 @@ static size_t merge_samples(const StackSample *samples, size_t n, bool by_waker,
         return n_into;
 }
 
+/* The row of @sample, where rows are not divided by waker. *ret is INDEX_NONE: it has none. */
+static int find_row(Division *division, const StackSample *sample, size_t *ret) {
+        const StackView *view = division->view;
+        StackRow key = { .place = sample->key.place, .stack = sample->key.stack };
+        StackTimes *times;
+        int r = label_thread(division, sample->key.thread, &key.process, &key.comm, &times);
+
+        *ret = index_find(&view->by_row, (Span){ (const char *) &key, ROW_KEY_BYTES }, key_of_row,
+                          view);
+        return r;
+}
+
 /* who ended waits */
 
 typedef struct Ending {
@@ -435,16 +447,12 @@ static int find_endings(Division *division) {
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_samples && r == 0; i++) {
                 const StackSample *sample = &table->samples[i];
-                StackRow key = { .place = sample->key.place, .stack = sample->key.stack };
-                StackTimes *times;
 
                 if (sample->key.waker == STACK_WAKER_NONE)
                         continue;
-                r = label_thread(division, sample->key.thread, &key.process, &key.comm, &times);
+                r = find_row(division, sample, &all[n].row);
                 if (r == 0)
                         r = label_waker(division, sample->key.waker, &all[n].waker);
-                all[n].row = index_find(&view->by_row, (Span){ (const char *) &key, ROW_KEY_BYTES },
-                                        key_of_row, view);
                 all[n].held = sample->key.held;
                 all[n].held_stack = sample->key.held_stack;
                 all[n].ns = sample->long_ns + sample->short_ns;
@@ -524,14 +532,10 @@ static int find_objects(Division *division) {
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_samples && r == 0; i++) {
                 const StackSample *sample = &table->samples[i];
-                StackRow key = { .place = sample->key.place, .stack = sample->key.stack };
-                StackTimes *times;
 
-                if (!stack_view_has_waker(key.place))
+                if (!stack_view_has_waker(sample->key.place))
                         continue;
-                r = label_thread(division, sample->key.thread, &key.process, &key.comm, &times);
-                all[n].row = index_find(&view->by_row, (Span){ (const char *) &key, ROW_KEY_BYTES },
-                                        key_of_row, view);
+                r = find_row(division, sample, &all[n].row);
                 all[n].object = sample->key.object;
                 all[n].ns = number_add_saturating(sample->long_ns, sample->short_ns);
                 n += all[n].row != INDEX_NONE;

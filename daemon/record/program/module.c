@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "record/program/source-line.h"
 
 void modules_done(Modules *modules) {
@@ -75,11 +76,60 @@ static void put_table_first(Elf *elf) {
         }
 }
 
-static void take_elf(Module *module, Elf *elf) {
-        if (elf && elf_kind(elf) != ELF_K_ELF) {
+/* Linked files have some dozens. libelf keeps room for as many as a file says that it has. */
+#define HEADERS_MAX 4096u
+
+static bool has_few_headers(int fd) {
+        union {
+                Elf32_Ehdr narrow;
+                Elf64_Ehdr wide;
+        } head;
+        size_t n_sections, n_segments, n;
+        bool has_sections;
+
+        if (file_read_at(fd, (char *) &head, sizeof(head), 0, &n) != 0 || n < sizeof(head))
+                return false;
+        if (head.wide.e_ident[EI_CLASS] == ELFCLASS64) {
+                n_segments = head.wide.e_phnum;
+                n_sections = head.wide.e_shnum;
+                has_sections = head.wide.e_shoff != 0;
+        } else {
+                n_segments = head.narrow.e_phnum;
+                n_sections = head.narrow.e_shnum;
+                has_sections = head.narrow.e_shoff != 0;
+        }
+        /* More than the header has room for are counted elsewhere, and it has none then. */
+        return n_segments <= HEADERS_MAX && n_sections <= HEADERS_MAX &&
+               (n_sections > 0 || !has_sections);
+}
+
+/*
+ * libelf reads all headers when the first one is asked for. Where it cannot, as a file ends before
+ * them, it tries again for each of them, every time that somebody looks through them.
+ */
+static bool can_read_headers(Elf *elf) {
+        size_t n_sections, n_segments;
+        GElf_Phdr segment;
+        GElf_Shdr section;
+
+        return elf_kind(elf) == ELF_K_ELF && elf_getphdrnum(elf, &n_segments) == 0 &&
+               elf_getshdrnum(elf, &n_sections) == 0 &&
+               (n_segments == 0 || gelf_getphdr(elf, 0, &segment)) &&
+               (n_sections == 0 || gelf_getshdr(elf_getscn(elf, 0), &section));
+}
+
+/* NULL where it is none that is worth looking into. */
+static Elf *open_elf(int fd) {
+        Elf *elf = has_few_headers(fd) ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+
+        if (elf && !can_read_headers(elf)) {
                 (void) elf_end(elf);
                 elf = NULL;
         }
+        return elf;
+}
+
+static void take_elf(Module *module, Elf *elf) {
         module->elf = elf;
         if (elf)
                 read_build_id(elf, module->build_id);
@@ -105,7 +155,7 @@ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int f
         if (!module->path)
                 return -ENOMEM;
         if (owned >= 0) {
-                take_elf(module, elf_begin(owned, ELF_C_READ, NULL));
+                take_elf(module, open_elf(owned));
                 put_table_first(module->elf);
         }
         module->fd = owned;
@@ -156,12 +206,12 @@ static int read_symbols(SymbolTable *table, bool *is_read, Elf *elf, SymbolKind 
 
 int module_take_debug_file(Module *module, int fd) {
         _cleanup_(fd_closep) int owned = fd;
-        Elf *elf = elf_begin(owned, ELF_C_READ, NULL);
+        Elf *elf = open_elf(owned);
         char build_id[sizeof(module->build_id)] = "";
         bool is_own, has_lines;
         int r = 0;
 
-        if (elf && elf_kind(elf) == ELF_K_ELF)
+        if (elf)
                 read_build_id(elf, build_id);
         is_own = build_id[0] != '\0' && strcmp(build_id, module->build_id) == 0;
         has_lines =

@@ -2,6 +2,7 @@
 #include "check-main.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include "record/program/module.h"
 #include "record/program/symbol-table.h"
@@ -207,6 +208,37 @@ START_TEST(no_program) {
 }
 END_TEST
 
+/* Files that say of themselves what would take long to find out are none, one after the other. */
+START_TEST(headers_out_of_reach) {
+        static const struct {
+                size_t at;
+                uint16_t value;
+                bool is_taken;
+        } changes[] = {
+                { offsetof(Elf64_Ehdr, e_version), EV_CURRENT, true }, /* which it has anyhow */
+                { offsetof(Elf64_Ehdr, e_shnum), UINT16_MAX - 1, false },
+                { offsetof(Elf64_Ehdr, e_shnum), 0, false }, /* they are counted elsewhere */
+                { offsetof(Elf64_Ehdr, e_phnum), UINT16_MAX - 1, false },
+                { offsetof(Elf64_Ehdr, e_phnum), 4000, false }, /* the file ends before them */
+                { offsetof(Elf64_Ehdr, e_phnum), 0, true },
+        };
+        char file[SMALL_ELF_BYTES], path[] = "/tmp/headers.XXXXXX";
+        int fd = mkstemp(path);
+        Modules modules = {};
+        size_t number;
+
+        (void) elf_version(EV_CURRENT);
+        ck_assert_int_ge(fd, 0);
+        (void) unlink(path);
+        small_elf_make(file);
+        memcpy(file + changes[_i].at, &changes[_i].value, sizeof(changes[_i].value));
+        ck_assert_int_eq((long) pwrite(fd, file, sizeof(file), 0), sizeof(file));
+        ck_assert_int_eq(modules_add(&modules, 1, 2, SPAN_LITERAL("file"), fd, &number), 0);
+        ck_assert(!modules.all[number]->elf == !changes[_i].is_taken);
+        modules_done(&modules);
+}
+END_TEST
+
 /* Behind an exported function without a size there may be others, unless all are in the table. */
 START_TEST(functions_without_a_size) {
         char file[SMALL_ELF_BYTES];
@@ -244,6 +276,7 @@ int main(void) {
         tcase_add_test(tcase, several_names_of_one_function);
         tcase_add_test(tcase, names_with_a_version);
         tcase_add_test(tcase, no_program);
+        tcase_add_loop_test(tcase, headers_out_of_reach, 0, 6);
         tcase_add_loop_test(tcase, functions_without_a_size, 0, 2);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

@@ -26,12 +26,17 @@
 #define WINDOW_NS UINT64_C(1500000000)
 #define SLEEPER "known-sleeper"
 
+#define STACK_BYTES 4096
+
+/* Its caller is known by half of what is copied of its stack. */
 __attribute__((noinline)) static void sleep_in_a_known_function(void) {
         const struct timespec short_while = { 0, 12000000 };
+        volatile char room[STACK_BYTES / 2];
 
         (void) prctl(PR_SET_NAME, SLEEPER);
+        room[0] = 0;
         (void) nanosleep(&short_while, NULL);
-        __asm__ volatile("");
+        room[0]++;
 }
 
 __attribute__((noinline)) static void compute_in_a_known_function(void) {
@@ -40,14 +45,30 @@ __attribute__((noinline)) static void compute_in_a_known_function(void) {
         __asm__ volatile("");
 }
 
+/* So that stacks begin in all parts of a page. */
+#define DEPTHS 8
+static void (*volatile work)(void); /* not known to compilers, which would make copies by it */
+
+__attribute__((noinline)) static void work_below(unsigned depth) {
+        volatile char room[512];
+
+        room[0] = 0;
+        if (depth == 0)
+                work();
+        else
+                work_below(depth - 1);
+        room[0]++;
+}
+
 /* Processes of their own: the one that records is left out. */
-static pid_t start(void (*work)(void)) {
+static pid_t start(void (*of_child)(void)) {
         pid_t pid = fork();
 
         ck_assert_int_ge(pid, 0);
+        work = of_child;
         if (pid == 0)
-                for (;;)
-                        work();
+                for (unsigned i = 0;; i++)
+                        work_below(i % DEPTHS);
         return pid;
 }
 
@@ -145,7 +166,7 @@ static int unwind(int socket) {
                 const StackTable *table = collector_table(collector);
 
                 found->in_sleep_ns = time_of(table, found->sleeper, RECORD_PLACE_sleep,
-                                             "sleep_in_a_known_function", &found->sleep_ns);
+                                             "work_below", &found->sleep_ns);
                 found->in_kernel_sleep_ns = time_of(table, found->sleeper, RECORD_PLACE_sleep,
                                                     "hrtimer_nanosleep", &found->sleep_ns);
                 found->by_timer_ns = time_to_interrupt(table, found->sleeper, RECORD_PLACE_sleep,
@@ -183,7 +204,7 @@ START_TEST(known_functions) {
                 .running = true,
                 .frames = true,
                 .wakers = RECORD_WAKERS_ALL,
-                .stack_bytes = 4096,
+                .stack_bytes = STACK_BYTES,
                 .period_ns = 10000000,
                 .max_samples = 2000,
         };

@@ -333,27 +333,25 @@ static __always_inline void describe(RecordSample *sample, struct task_struct *t
 
 /* A mapping may end anywhere, so pages are read one by one. Returns how many bytes there are. */
 static __always_inline __u32 copy_stack(RecordSpace *space, __u64 sp) {
-        __u64 most = control.record.n_stack_bytes;
-        __u32 n = RECORD_STACK_PAGE - ((__u32) sp & (RECORD_STACK_PAGE - 1)), at;
+        __u64 most = control.record.n_stack_bytes, part;
+        __u32 n = 0, at;
 
-        if (most == 0)
-                return 0;
-        if (bpf_probe_read_user(space->stack, n, (const void *) sp) < 0) {
-                COUNT_RECORD(n_without_stack);
-                return 0;
-        }
-        for (__u32 i = 1; i < RECORD_MAX_STACK_BYTES / RECORD_STACK_PAGE; i++) {
-                if (n + RECORD_STACK_PAGE > most)
-                        break;
-                /* The verifier of older kernels wants the bound at the call. */
+        for (__u32 i = 0; i <= RECORD_MAX_STACK_BYTES / RECORD_STACK_PAGE && n < most; i++) {
+                part = RECORD_STACK_PAGE - ((sp + n) & (RECORD_STACK_PAGE - 1));
+                if (part > most - n)
+                        part = most - n;
                 at = n & (RECORD_MAX_STACK_BYTES - 1);
-                asm volatile("" : "+r"(at));
+                /* The verifier of older kernels wants the bounds at the call. */
+                asm volatile("" : "+r"(at), "+r"(part));
                 at &= RECORD_MAX_STACK_BYTES - 1;
-                if (bpf_probe_read_user(space->stack + at, RECORD_STACK_PAGE,
-                                        (const void *) (sp + n)) < 0)
+                if (part > RECORD_STACK_PAGE)
                         break;
-                n += RECORD_STACK_PAGE;
+                if (bpf_probe_read_user(space->stack + at, part, (const void *) (sp + n)) < 0)
+                        break;
+                n += part;
         }
+        if (n == 0 && most > 0)
+                COUNT_RECORD(n_without_stack);
         return n;
 }
 

@@ -85,12 +85,8 @@ struct Collector {
         Buffer text; /* of an object */
 };
 
-static size_t jit_bytes(const JitMap *jit) {
-        return jit->symbols.n * sizeof(Symbol) + jit->symbols.names.n;
-}
-
 static void forget_jit(Collector *collector, Process *process) {
-        collector->n_jit_bytes -= jit_bytes(&process->jit);
+        collector->n_jit_bytes -= symbol_table_bytes(&process->jit.symbols);
         (void) fd_close(process->jit.fd);
         symbol_table_done(&process->jit.symbols);
         process->jit = (JitMap){ .fd = -EBADF };
@@ -348,9 +344,9 @@ static int read_jit(Collector *collector, JitMap *jit) {
 
         if (!text)
                 return -ENOMEM;
-        collector->n_jit_bytes -= jit_bytes(jit);
-        while (r == 0 && jit_bytes(jit) < JIT_MAX_BYTES &&
-               collector->n_jit_bytes + jit_bytes(jit) < JIT_ALL_MAX_BYTES &&
+        collector->n_jit_bytes -= symbol_table_bytes(&jit->symbols);
+        while (r == 0 && symbol_table_bytes(&jit->symbols) < JIT_MAX_BYTES &&
+               collector->n_jit_bytes + symbol_table_bytes(&jit->symbols) < JIT_ALL_MAX_BYTES &&
                (n = pread(jit->fd, text, TEXT_BYTES, jit->at)) > 0) {
                 const char *last = memrchr(text, '\n', (size_t) n);
 
@@ -363,7 +359,7 @@ static int read_jit(Collector *collector, JitMap *jit) {
                 symbol_table_sort(&jit->symbols);
                 symbol_table_drop_replaced(&jit->symbols);
         }
-        collector->n_jit_bytes += jit_bytes(jit);
+        collector->n_jit_bytes += symbol_table_bytes(&jit->symbols);
         return r;
 }
 
@@ -386,9 +382,9 @@ static int name_jit(Collector *collector, Process *process, uint64_t address, ui
         }
         if (!symbol)
                 return 0;
-        n_before = jit_bytes(jit);
+        n_before = symbol_table_bytes(&jit->symbols);
         r = symbol_table_name(&jit->symbols, symbol, ret);
-        collector->n_jit_bytes += jit_bytes(jit) - n_before;
+        collector->n_jit_bytes += symbol_table_bytes(&jit->symbols) - n_before;
         return r;
 }
 

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -2167,6 +2168,47 @@ def hostile_maps():
             finally:
                 process.kill()
         expect_calm(ctl, "rec", "calm-load")
+
+
+# What a file says of itself, and how large that is: none of it is there but as a hole.
+HUGE = {
+    "no-names": (".strtab",), "no-symbols": (".symtab",), "no-frames": (".eh_frame",), "no-table": (".eh_frame_hdr",),
+    "no-id": (".note.gnu.build-id",), "no-titles": (".shstrtab",), "no-dynamic": (".dynstr", ".strtab"), "no-sections": (),
+}
+HUGE_BYTES = 650 << 20
+
+
+def make_huge(path, sections):
+    """Makes these sections of a program huge, or, where there are none, the file, which has no sections then."""
+    elf = bytearray(pathlib.Path(path).read_bytes())
+    (table,), (n, names) = struct.unpack_from("<Q", elf, 40), struct.unpack_from("<HH", elf, 60)
+    headers = [table + 64 * number for number in range(n)]
+    names = struct.unpack_from("<Q", elf, headers[names] + 24)[0]
+    called = {elf[begin:elf.index(0, begin)].decode(): header for header in headers
+              for begin in [names + struct.unpack_from("<I", elf, header)[0]]}
+    for section in sections:
+        struct.pack_into("<QQ", elf, called[section] + 24, len(elf), HUGE_BYTES)
+    if not sections:
+        struct.pack_into("<Q", elf, 40, 0)
+        struct.pack_into("<HH", elf, 60, 0, 0)
+    pathlib.Path(path).write_bytes(elf)
+    os.truncate(path, len(elf) + HUGE_BYTES)
+
+
+@test
+def huge_programs():
+    """programs that say that their symbols, frames or notes are huge take neither time nor memory from a recording"""
+    with daemon() as ctl, known_threads(renamed(ctl, "calm-load")), contextlib.ExitStack() as loads:
+        for name, sections in HUGE.items():
+            make_huge(renamed(ctl, name), sections)
+            loads.enter_context(known_threads(ctl.spool.parent / name))
+        begun = time.monotonic()
+        record(ctl, 2, tag="rec", periodNs=1_000_000)
+        expect(time.monotonic() - begun < 15, "it took", time.monotonic() - begun)
+        expect_calm(ctl, "rec", "calm-load")
+        running = collections.Counter(stack["process"] for stack in stacks(ctl, "rec")[1]
+                                      if stack["place"] == "running" and stack["samples"] > 0)
+        expect(all(running[name] > 0 for name in HUGE), running)
 
 
 def expect_calm(ctl, name, program):

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "record/program/source-line.h"
 
 void modules_done(Modules *modules) {
@@ -49,36 +51,20 @@ static void read_build_id(Elf *elf, char ret[static 2 * BUILD_ID_MAX_BYTES + 1])
                         (void) snprintf(ret + 2 * i, 3, "%02x", ((const unsigned char *) id)[i]);
 }
 
-/*
- * libdw finds the frame of an address by the table of .eh_frame_hdr only if that section comes
- * before .eh_frame, where GNU ld puts it. Else it reads all frames of the file, for each process
- * anew: a tenth of a second and more for compilers and browsers, which lld and gold link the other
- * way round. The two change places in memory; nothing names either by its number.
- */
-static void put_table_first(Elf *elf) {
-        Elf_Scn *section = NULL, *frames = NULL;
-        GElf_Shdr header, of_frames;
-        size_t names;
-
-        if (!elf || elf_getshdrstrndx(elf, &names) != 0)
-                return;
-        while ((section = elf_nextscn(elf, section)) && gelf_getshdr(section, &header)) {
-                const char *name = elf_strptr(elf, names, header.sh_name);
-
-                if (name && strcmp(name, ".eh_frame") == 0) {
-                        frames = section;
-                        of_frames = header;
-                } else if (name && strcmp(name, ".eh_frame_hdr") == 0) {
-                        if (frames && gelf_update_shdr(frames, &header))
-                                (void) gelf_update_shdr(section, &of_frames);
-                        return;
-                }
-        }
-}
-
-/* Linked files have some dozens. libelf keeps room for as many as a file says that it has. */
+/* Linked files have some dozens of both. */
 #define HEADERS_MAX 4096u
+/* What is read of a section that has neither frames nor symbols: their names, notes, links. */
+#define OTHER_MAX_BYTES (1u << 20)
+/* What libdw reads of the frames of one file, and of all. Those of a browser are 20 MiB. */
+#define FRAMES_MAX_BYTES (64u << 20)
+#define ALL_FRAMES_MAX_BYTES (128u << 20)
+/* What is read of one file, and of all, for names, and what is kept of these. */
+#define SECTIONS_MAX_BYTES (256u << 20)
+#define ALL_SECTIONS_MAX_BYTES (1u << 30)
+#define SYMBOLS_MAX_BYTES (96u << 20)
+#define ALL_SYMBOLS_MAX_BYTES (192u << 20)
 
+/* libelf keeps room for as many as a file says that it has. */
 static bool has_few_headers(int fd) {
         union {
                 Elf32_Ehdr narrow;
@@ -105,17 +91,24 @@ static bool has_few_headers(int fd) {
 
 /*
  * libelf reads all headers when the first one is asked for. Where it cannot, as a file ends before
- * them, it tries again for each of them, every time that somebody looks through them.
+ * them, it tries again for each of them, every time that somebody looks through them. A segment of
+ * notes is read whole.
  */
 static bool can_read_headers(Elf *elf) {
-        size_t n_sections, n_segments;
+        size_t n_sections, n_segments, names;
         GElf_Phdr segment;
         GElf_Shdr section;
 
-        return elf_kind(elf) == ELF_K_ELF && elf_getphdrnum(elf, &n_segments) == 0 &&
-               elf_getshdrnum(elf, &n_sections) == 0 &&
-               (n_segments == 0 || gelf_getphdr(elf, 0, &segment)) &&
-               (n_sections == 0 || gelf_getshdr(elf_getscn(elf, 0), &section));
+        if (elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &n_segments) != 0 ||
+            elf_getshdrnum(elf, &n_sections) != 0)
+                return false;
+        for (size_t i = 0; i < n_segments; i++)
+                if (!gelf_getphdr(elf, (int) i, &segment) ||
+                    (segment.p_type == PT_NOTE && segment.p_filesz > OTHER_MAX_BYTES))
+                        return false;
+        return n_sections == 0 || (elf_getshdrstrndx(elf, &names) == 0 &&
+                                   gelf_getshdr(elf_getscn(elf, names), &section) &&
+                                   section.sh_size <= OTHER_MAX_BYTES);
 }
 
 /* NULL where it is none that is worth looking into. */
@@ -129,10 +122,109 @@ static Elf *open_elf(int fd) {
         return elf;
 }
 
+/* How much of a section with frames is kept where it is read. */
+static uint64_t bytes_of(Elf_Scn *section, const GElf_Shdr *header) {
+        GElf_Chdr compressed;
+
+        if (header->sh_type == SHT_NOBITS)
+                return 0;
+        if (!(header->sh_flags & SHF_COMPRESSED) || header->sh_size > FRAMES_MAX_BYTES)
+                return header->sh_size;
+        return gelf_getchdr(section, &compressed)
+                       ? number_add_saturating(header->sh_size, compressed.ch_size)
+                       : UINT64_MAX;
+}
+
+/* Without a section for frames libdw finds them by this segment, and reads the file from there. */
+static bool has_frame_segment(Elf *elf) {
+        GElf_Phdr segment;
+        size_t n;
+
+        for (int i = 0; elf_getphdrnum(elf, &n) == 0 && (size_t) i < n; i++)
+                if (gelf_getphdr(elf, i, &segment) && segment.p_type == PT_GNU_EH_FRAME)
+                        return true;
+        return false;
+}
+
+static void hide_section(Elf_Scn *section, GElf_Shdr *header) {
+        header->sh_type = SHT_NOBITS;
+        (void) gelf_update_shdr(section, header);
+}
+
+/*
+ * Makes of the sections, in memory, what libdw is to see of them. Returns how much of the file it
+ * may read.
+ *
+ * It finds the frame of an address by the table of .eh_frame_hdr only if that section comes before
+ * .eh_frame, where GNU ld puts it. Else it reads all frames of the file, for each process anew: a
+ * tenth of a second and more for compilers and browsers, which lld and gold link the other way
+ * round. The two change places; nothing names either by its number.
+ *
+ * Where an address has no frame it reads all that debuggers want, of large programs some gigabytes,
+ * of which it needs no more than .debug_frame.
+ */
+static uint64_t prepare_sections(Elf *elf, int fd) {
+        Elf_Scn *section = NULL, *frames = NULL;
+        GElf_Shdr header, of_frames;
+        bool has_frames = false;
+        uint64_t n_bytes = 0;
+        size_t names;
+
+        if (elf_getshdrstrndx(elf, &names) != 0)
+                names = 0;
+        while ((section = elf_nextscn(elf, section)) && gelf_getshdr(section, &header)) {
+                const char *found = elf_strptr(elf, names, header.sh_name);
+                const char *name = found ? found : "";
+                bool is_table = strcmp(name, ".eh_frame_hdr") == 0;
+
+                if (strcmp(name, ".eh_frame") == 0) {
+                        frames = section;
+                        of_frames = header;
+                        has_frames = header.sh_type != SHT_NOBITS;
+                } else if (is_table && frames) {
+                        if (gelf_update_shdr(frames, &header))
+                                (void) gelf_update_shdr(section, &of_frames);
+                } else if (!is_table && strcmp(name, ".debug_frame") != 0) {
+                        /* That there are symbols is to be seen; they are read elsewhere. */
+                        if (strncmp(name, ".debug_", strlen(".debug_")) == 0 ||
+                            strncmp(name, ".zdebug_", strlen(".zdebug_")) == 0 ||
+                            (header.sh_size > OTHER_MAX_BYTES && header.sh_type != SHT_SYMTAB))
+                                hide_section(section, &header);
+                        continue;
+                }
+                n_bytes = number_add_saturating(n_bytes, bytes_of(section, &header));
+        }
+        if (!has_frames && has_frame_segment(elf)) {
+                off_t end = lseek(fd, 0, SEEK_END);
+
+                n_bytes = number_add_saturating(n_bytes, end < 0 ? UINT64_MAX : (uint64_t) end);
+        }
+        return n_bytes;
+}
+
 static void take_elf(Module *module, Elf *elf) {
         module->elf = elf;
         if (elf)
                 read_build_id(elf, module->build_id);
+}
+
+/* A file that says too much of itself is left out; which one it was is known. */
+static void take_file(Module *module, int fd) {
+        Elf *elf = open_elf(fd);
+        uint64_t n_bytes;
+
+        if (!elf)
+                return;
+        module->has_lines = source_lines_are_in(elf);
+        n_bytes = prepare_sections(elf, fd);
+        take_elf(module, elf);
+        if (n_bytes <= FRAMES_MAX_BYTES && n_bytes <= module->budget->n_frame_bytes) {
+                module->budget->n_frame_bytes -= n_bytes;
+                return;
+        }
+        (void) elf_end(elf);
+        module->elf = NULL;
+        module->has_lines = false;
 }
 
 int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int fd, size_t *ret) {
@@ -151,13 +243,15 @@ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int f
         *module = (Module){ .path = strndup(path.bytes ? path.bytes : "", path.n),
                             .dev = dev,
                             .inode = inode,
-                            .lines_fd = -EBADF };
+                            .lines_fd = -EBADF,
+                            .budget = &modules->budget };
         if (!module->path)
                 return -ENOMEM;
-        if (owned >= 0) {
-                take_elf(module, open_elf(owned));
-                put_table_first(module->elf);
-        }
+        if (modules->n == 0)
+                modules->budget = (ModuleBudget){ ALL_FRAMES_MAX_BYTES, ALL_SECTIONS_MAX_BYTES,
+                                                  ALL_SYMBOLS_MAX_BYTES };
+        if (owned >= 0)
+                take_file(module, owned);
         module->fd = owned;
         owned = -EBADF;
         *ret = modules->n;
@@ -182,8 +276,7 @@ void module_name_debug_file(const Module *module, DebugFileName *ret) {
 
         *ret = (DebugFileName){};
         if (!module->elf || module->fd < 0 ||
-            (symbol_table_is_whole(module->elf) &&
-             (!module->wants_lines || source_lines_are_in(module->elf))))
+            (symbol_table_is_whole(module->elf) && (!module->wants_lines || module->has_lines)))
                 return;
         memcpy(ret->build_id, module->build_id, sizeof(ret->build_id));
         link = dwelf_elf_gnu_debuglink(module->elf, &crc);
@@ -192,14 +285,32 @@ void module_name_debug_file(const Module *module, DebugFileName *ret) {
 }
 
 /* Once: those of the file itself, or of the one that has what was taken out of it. */
-static int read_symbols(SymbolTable *table, bool *is_read, Elf *elf, SymbolKind kind) {
+static int read_symbols(Module *module, SymbolKind kind, Elf *elf) {
+        SymbolTable *table = kind == SYMBOL_FUNCTION ? &module->symbols : &module->data;
+        bool *is_read = kind == SYMBOL_FUNCTION ? &module->has_symbols : &module->has_data;
+        ModuleBudget *budget = module->budget;
+        Elf *own = NULL;
+        uint64_t max_rest, rest;
         int r = 0;
 
         if (*is_read)
                 return 0;
         *is_read = true;
-        if (elf)
-                r = symbol_table_add_elf(table, elf, kind);
+        /* What libelf has read of a file it keeps as long as that is open. */
+        if (!elf && module->elf)
+                elf = own = module->fd >= 0 ? open_elf(module->fd) : NULL;
+        if (!elf && module->fd < 0)
+                elf = module->elf;
+        if (elf) {
+                max_rest = rest = MIN_OF(budget->n_section_bytes, (uint64_t) SECTIONS_MAX_BYTES);
+                r = symbol_table_add_elf(
+                        table, elf, kind,
+                        MIN_OF(budget->n_symbol_bytes, (uint64_t) SYMBOLS_MAX_BYTES), &rest);
+                budget->n_section_bytes -= max_rest - rest;
+                budget->n_symbol_bytes -=
+                        MIN_OF(budget->n_symbol_bytes, (uint64_t) symbol_table_bytes(table));
+        }
+        (void) elf_end(own);
         symbol_table_sort(table);
         return r;
 }
@@ -217,9 +328,9 @@ int module_take_debug_file(Module *module, int fd) {
         has_lines =
                 is_own && module->wants_lines && module->lines_fd < 0 && source_lines_are_in(elf);
         if (is_own && symbol_table_is_whole(elf)) {
-                r = read_symbols(&module->symbols, &module->has_symbols, elf, SYMBOL_FUNCTION);
+                r = read_symbols(module, SYMBOL_FUNCTION, elf);
                 if (r == 0)
-                        r = read_symbols(&module->data, &module->has_data, elf, SYMBOL_DATA);
+                        r = read_symbols(module, SYMBOL_DATA, elf);
         }
         (void) elf_end(elf);
         if (has_lines)
@@ -228,19 +339,18 @@ int module_take_debug_file(Module *module, int fd) {
 }
 
 int module_lines_fd(const Module *module) {
-        return module->lines_fd >= 0 || !source_lines_are_in(module->elf) ? module->lines_fd
-                                                                          : module->fd;
+        return module->lines_fd >= 0 || !module->has_lines ? module->lines_fd : module->fd;
 }
 
 int module_find_symbol(Module *module, uint64_t vaddr, const Symbol **ret) {
-        int r = read_symbols(&module->symbols, &module->has_symbols, module->elf, SYMBOL_FUNCTION);
+        int r = read_symbols(module, SYMBOL_FUNCTION, NULL);
 
         *ret = symbol_table_find(&module->symbols, vaddr);
         return r;
 }
 
 int module_find_data(Module *module, uint64_t vaddr, const Symbol **ret) {
-        int r = read_symbols(&module->data, &module->has_data, module->elf, SYMBOL_DATA);
+        int r = read_symbols(module, SYMBOL_DATA, NULL);
 
         *ret = symbol_table_find(&module->data, vaddr);
         return r;

@@ -29,6 +29,13 @@ typedef struct DebugFileName {
         char link[256];                            /* of .gnu_debuglink; "": there is none */
 } DebugFileName;
 
+/* How much more is read of files for these two, and kept: a file of holes has any size. */
+typedef struct ModuleBudget {
+        uint64_t n_frame_bytes;   /* call frame information, which libdw keeps whole */
+        uint64_t n_section_bytes; /* of symbols and their names, read once */
+        uint64_t n_symbol_bytes;  /* of tables that are made of these */
+} ModuleBudget;
+
 typedef struct Module {
         char *path; /* owned; as the process names it */
         int fd;     /* owned; negative: it could not be opened */
@@ -38,20 +45,24 @@ typedef struct Module {
         bool has_symbols, has_data;                /* they have been read */
         SymbolTable symbols;                       /* functions */
         SymbolTable data;                          /* variables */
-        bool wants_lines; /* of the source; told before its debug file is looked for */
-        int lines_fd;     /* owned; of the debug file that has them; negative: none has */
+        bool has_lines;                            /* of the source */
+        bool wants_lines;     /* likewise; told before its debug file is looked for */
+        int lines_fd;         /* owned; of the debug file that has them; negative: none has */
+        ModuleBudget *budget; /* borrowed from the modules */
 } Module;
 
 typedef struct Modules {
         Module **all; /* owned, each at its place for as long as they live */
         size_t n, n_allocated;
+        ModuleBudget budget; /* of all, set with the first one */
 } Modules;
 
 void modules_done(Modules *modules);
 /* The number of the module of that file, or SIZE_MAX. */
 size_t modules_find(const Modules *modules, uint64_t dev, uint64_t inode, Span path);
 /*
- * Adds one; takes over @fd in any case. *ret is its number. -ENOMEM; -E2BIG: there are MODULES_MAX.
+ * Adds one; takes over @fd in any case. *ret is its number. @modules stays where it is then.
+ * -ENOMEM; -E2BIG: there are MODULES_MAX.
  */
 _must_check_ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int fd,
                              size_t *ret);

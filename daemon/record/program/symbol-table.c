@@ -15,6 +15,10 @@ void symbol_table_done(SymbolTable *table) {
         *table = (SymbolTable){};
 }
 
+size_t symbol_table_bytes(const SymbolTable *table) {
+        return table->n * sizeof(*table->all) + table->names.n;
+}
+
 static int add(SymbolTable *table, uint64_t begin, uint64_t size, Span name, uint32_t group,
                unsigned rank) {
         size_t at = table->names.n;
@@ -78,18 +82,25 @@ static bool is_of_kind(unsigned type, SymbolKind kind) {
  * one ends that has no size is told by the next one, but only in a table of all: behind what is
  * exported there may be others, which are not to get its name.
  */
-int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind) {
-        GElf_Shdr header;
+int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind, uint64_t max_bytes,
+                         uint64_t *rest) {
+        GElf_Shdr header, of_names;
         Elf_Scn *section = find_section(elf, SHT_SYMTAB, &header);
         Elf_Data *data;
         int r = 0;
 
         if (!section)
                 section = find_section(elf, SHT_DYNSYM, &header);
-        data = section ? elf_getdata(section, NULL) : NULL;
-        if (!data || header.sh_entsize == 0)
+        if (!section || header.sh_entsize == 0 ||
+            !gelf_getshdr(elf_getscn(elf, header.sh_link), &of_names) || header.sh_size > *rest ||
+            of_names.sh_size > *rest - header.sh_size)
                 return 0;
-        for (size_t i = 0; i < header.sh_size / header.sh_entsize && i < SYMBOLS_MAX && r == 0;
+        *rest -= header.sh_size + of_names.sh_size;
+        data = elf_getdata(section, NULL);
+        if (!data)
+                return 0;
+        for (size_t i = 0; i < header.sh_size / header.sh_entsize && i < SYMBOLS_MAX && r == 0 &&
+                           symbol_table_bytes(table) < max_bytes;
              i++) {
                 GElf_Sym symbol;
                 const char *name;

@@ -39,11 +39,16 @@ typedef struct SymbolTable {
 void symbol_table_done(SymbolTable *table);
 typedef enum SymbolKind { SYMBOL_FUNCTION, SYMBOL_DATA } SymbolKind;
 
+/* Memory that it takes. */
+size_t symbol_table_bytes(const SymbolTable *table);
 /*
  * Adds the functions, or variables, of .symtab, or, where there is none, of .dynsym; addresses are
- * those of the file. -ENOMEM. A file that libelf cannot read has none.
+ * those of the file. No more are added when the table has @max_bytes, and none from sections of
+ * more than *rest bytes, from which theirs are taken. -ENOMEM. A file that libelf cannot read has
+ * none.
  */
-_must_check_ int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind);
+_must_check_ int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind,
+                                      uint64_t max_bytes, uint64_t *rest);
 /* Whether that is .symtab: nothing was taken out of the file. */
 bool symbol_table_is_whole(Elf *elf);
 /*

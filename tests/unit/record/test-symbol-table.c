@@ -172,6 +172,7 @@ END_TEST
 /* A name that ends in a version, as tables of debug files have it, is the one before that. */
 START_TEST(names_with_a_version) {
         static char file[SMALL_ELF_BYTES];
+        uint64_t rest = UINT64_MAX;
         SymbolTable table = {};
         Elf *elf;
 
@@ -179,7 +180,7 @@ START_TEST(names_with_a_version) {
         small_elf_make(file);
         memcpy(file + SMALL_ELF_NAMES_AT + 1, "wo@k\0s@@rt", sizeof("wo@k\0s@@rt"));
         elf = elf_memory(file, sizeof(file));
-        ck_assert_int_eq(symbol_table_add_elf(&table, elf, SYMBOL_FUNCTION), 0);
+        ck_assert_int_eq(symbol_table_add_elf(&table, elf, SYMBOL_FUNCTION, UINT64_MAX, &rest), 0);
         symbol_table_sort(&table);
         ck_assert_str_eq(name_at(&table, SMALL_ELF_WORK), "wo");
         ck_assert_str_eq(name_at(&table, SMALL_ELF_START), "s");
@@ -208,6 +209,26 @@ START_TEST(no_program) {
 }
 END_TEST
 
+static void add_file(Modules *modules, const char file[static SMALL_ELF_BYTES], off_t n_bytes) {
+        char path[] = "/tmp/elf.XXXXXX";
+        int fd = mkstemp(path);
+        size_t number;
+
+        (void) elf_version(EV_CURRENT);
+        ck_assert_int_ge(fd, 0);
+        (void) unlink(path);
+        ck_assert_int_eq((long) pwrite(fd, file, SMALL_ELF_BYTES, 0), SMALL_ELF_BYTES);
+        ck_assert_int_eq(ftruncate(fd, n_bytes), 0);
+        ck_assert_int_eq(modules_add(modules, 1, 2, SPAN_LITERAL("file"), fd, &number), 0);
+}
+
+static bool is_named(Module *module) {
+        const Symbol *symbol;
+
+        ck_assert_int_eq(module_find_symbol(module, SMALL_ELF_WORK, &symbol), 0);
+        return symbol != NULL;
+}
+
 /* Files that say of themselves what would take long to find out are none, one after the other. */
 START_TEST(headers_out_of_reach) {
         static const struct {
@@ -222,19 +243,76 @@ START_TEST(headers_out_of_reach) {
                 { offsetof(Elf64_Ehdr, e_phnum), 4000, false }, /* the file ends before them */
                 { offsetof(Elf64_Ehdr, e_phnum), 0, true },
         };
-        char file[SMALL_ELF_BYTES], path[] = "/tmp/headers.XXXXXX";
-        int fd = mkstemp(path);
+        char file[SMALL_ELF_BYTES];
         Modules modules = {};
-        size_t number;
 
-        (void) elf_version(EV_CURRENT);
-        ck_assert_int_ge(fd, 0);
-        (void) unlink(path);
         small_elf_make(file);
         memcpy(file + changes[_i].at, &changes[_i].value, sizeof(changes[_i].value));
-        ck_assert_int_eq((long) pwrite(fd, file, sizeof(file), 0), sizeof(file));
-        ck_assert_int_eq(modules_add(&modules, 1, 2, SPAN_LITERAL("file"), fd, &number), 0);
-        ck_assert(!modules.all[number]->elf == !changes[_i].is_taken);
+        add_file(&modules, file, sizeof(file));
+        ck_assert(!modules.all[0]->elf == !changes[_i].is_taken);
+        modules_done(&modules);
+}
+END_TEST
+
+static void resize_section(char *file, size_t number, uint64_t offset, uint64_t size) {
+        size_t at = SMALL_ELF_SECTIONS_AT + number * sizeof(Elf64_Shdr);
+
+        memcpy(file + at + offsetof(Elf64_Shdr, sh_offset), &offset, sizeof(offset));
+        memcpy(file + at + offsetof(Elf64_Shdr, sh_size), &size, sizeof(size));
+}
+
+/* What a file has at least of a section that is too large to be read. */
+START_TEST(huge_sections) {
+        static const struct {
+                const char *build_id;
+                bool is_taken, is_named;
+        } wanted[] = {
+                { "6275696c642d6964", false, false }, /* none has frames, and the file is huge */
+                { "6275696c642d6964", true, false },  /* .symtab */
+                { "", false, false },                 /* names */
+                { "6275696c642d6964", false, false }, /* .eh_frame */
+                { "6275696c642d6964", false, false }, /* .eh_frame_hdr */
+                { "6275696c642d6964", true, true },   /* .gnu_debuglink */
+                { "", true, true },                   /* .note.gnu.build-id */
+        };
+        const uint64_t size = UINT64_C(600) << 20;
+        char file[SMALL_ELF_BYTES];
+        Modules modules = {};
+
+        small_elf_make(file);
+        resize_section(file, (size_t) _i, SMALL_ELF_BYTES, size);
+        if (_i == 0)
+                small_elf_word(file, SMALL_ELF_SECTIONS_AT + 3 * sizeof(Elf64_Shdr) + 4,
+                               SHT_NOBITS);
+        add_file(&modules, file, (off_t) (SMALL_ELF_BYTES + size));
+        ck_assert(!modules.all[0]->elf == !wanted[_i].is_taken);
+        ck_assert(is_named(modules.all[0]) == wanted[_i].is_named);
+        ck_assert_str_eq(modules.all[0]->build_id, wanted[_i].build_id);
+        modules_done(&modules);
+}
+END_TEST
+
+/* Files that are not huge are not read when all together are. */
+START_TEST(many_large_files) {
+        char file[SMALL_ELF_BYTES];
+        Modules modules = {};
+
+        small_elf_make(file);
+        add_file(&modules, file, sizeof(file));
+        add_file(&modules, file, sizeof(file));
+        add_file(&modules, file, sizeof(file));
+        ck_assert(is_named(modules.all[0]));
+        modules.budget.n_symbol_bytes = 0;
+        ck_assert(!is_named(modules.all[1]));
+        modules.budget.n_symbol_bytes = 1000;
+        modules.budget.n_section_bytes = 4 * sizeof(Elf64_Sym); /* without their names */
+        ck_assert(!is_named(modules.all[2]));
+        resize_section(file, 3, SMALL_ELF_BYTES, 60 << 20);
+        for (unsigned i = 0; i < 3; i++)
+                add_file(&modules, file, SMALL_ELF_BYTES + (60 << 20));
+        ck_assert_ptr_nonnull(modules.all[3]->elf);
+        ck_assert_ptr_nonnull(modules.all[4]->elf);
+        ck_assert_ptr_null(modules.all[5]->elf);
         modules_done(&modules);
 }
 END_TEST
@@ -242,6 +320,7 @@ END_TEST
 /* Behind an exported function without a size there may be others, unless all are in the table. */
 START_TEST(functions_without_a_size) {
         char file[SMALL_ELF_BYTES];
+        uint64_t rest = UINT64_MAX;
         SymbolTable table = {};
         Elf *elf;
 
@@ -251,7 +330,7 @@ START_TEST(functions_without_a_size) {
         if (_i == 1)
                 small_elf_word(file, SMALL_ELF_SECTIONS_AT + sizeof(Elf64_Shdr) + 4, SHT_DYNSYM);
         elf = elf_memory(file, sizeof(file));
-        ck_assert_int_eq(symbol_table_add_elf(&table, elf, SYMBOL_FUNCTION), 0);
+        ck_assert_int_eq(symbol_table_add_elf(&table, elf, SYMBOL_FUNCTION, UINT64_MAX, &rest), 0);
         symbol_table_sort(&table);
         ck_assert_str_eq(name_at(&table, SMALL_ELF_WORK), "work");
         if (_i == 0)
@@ -277,6 +356,8 @@ int main(void) {
         tcase_add_test(tcase, names_with_a_version);
         tcase_add_test(tcase, no_program);
         tcase_add_loop_test(tcase, headers_out_of_reach, 0, 6);
+        tcase_add_loop_test(tcase, huge_sections, 0, 7);
+        tcase_add_test(tcase, many_large_files);
         tcase_add_loop_test(tcase, functions_without_a_size, 0, 2);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

@@ -19,7 +19,7 @@ static Ctl ctl; /* large, and one at a time */
         "0,"                                                                                      \
         "\"startRealtimeNs\":1795188901123456789,\"complete\":false,"                             \
         "\"cost\":{\"wallNs\":52301000,\"cpuNs\":50000000,\"peakRssBytes\":4194304}}"
-#define SOURCES                                                                                   \
+#define SOME_SOURCES                                                                              \
         "[{\"name\":\"stat\",\"state\":\"ok\",\"ok\":213,\"denied\":0,\"vanished\":0,"            \
         "\"unsupported\":0,\"malformed\":0,\"other\":0},"                                         \
         "{\"name\":\"io\",\"state\":\"partial\",\"reason\":\"others' io needs CAP_SYS_PTRACE\","  \
@@ -62,12 +62,13 @@ static inline void expect(int status, const char *out, const char *err) {
 #define ONLY                                                                                 \
         "{\"key\":\"gone\",\"process\":\"gone\",\"threads\":2,\"metrics\":{\"run_time_ns\":" \
         "{\"value\":5000000,\"present\":2}},\"derived\":{}}"
-#define COMPARED(elapsed, before, after)                                                        \
-        "{\"parameters\":{\"before\":" before ",\"sourcesBefore\":" SOURCES ",\"after\":" after \
-        ",\"sourcesAfter\":" SOURCES ",\"sameBoot\":true,\"elapsedNs\":" elapsed ","            \
-        "\"hostChanges\":[{\"key\":\"kernel.x\",\"before\":\"0\",\"after\":\"1\"}]},"           \
-        "\"continues\":true}\0"                                                                 \
-        "{\"parameters\":{\"groups\":[" GROUP "]},\"continues\":true}\0"                        \
-        "{\"parameters\":{\"groups\":[" GROUP "]},\"continues\":true}\0"                        \
-        "{\"parameters\":{\"onlyBefore\":[" ONLY "]},\"continues\":true}\0"                     \
+#define COMPARED(elapsed, before, after)                                              \
+        "{\"parameters\":{\"before\":" before ",\"sourcesBefore\":" SOME_SOURCES      \
+        ",\"after\":" after ",\"sourcesAfter\":" SOME_SOURCES                         \
+        ",\"sameBoot\":true,\"elapsedNs\":" elapsed ","                               \
+        "\"hostChanges\":[{\"key\":\"kernel.x\",\"before\":\"0\",\"after\":\"1\"}]}," \
+        "\"continues\":true}\0"                                                       \
+        "{\"parameters\":{\"groups\":[" GROUP "]},\"continues\":true}\0"              \
+        "{\"parameters\":{\"groups\":[" GROUP "]},\"continues\":true}\0"              \
+        "{\"parameters\":{\"onlyBefore\":[" ONLY "]},\"continues\":true}\0"           \
         "{\"parameters\":{\"sections\":{},\"hiddenRows\":7,\"hiddenGroups\":2}}"

@@ -10,7 +10,8 @@
 static const Exchange captured[] = { { REPLIES(
         "{\"parameters\":{\"progress\":{\"phase\":\"threads\",\"done\":1,\"total\":213}},"
         "\"continues\":true}\0"
-        "{\"parameters\":{\"snapshot\":" HEAD("a") ",\"sources\":" SOURCES ",\"rotated\":[]}}") } };
+        "{\"parameters\":{\"snapshot\":" HEAD("a") ",\"sources\":" SOME_SOURCES
+                                                   ",\"rotated\":[]}}") } };
 
 START_TEST(capture_tells_what_was_taken_and_what_is_missing) {
         begin(captured, 1);
@@ -60,7 +61,7 @@ END_TEST
 START_TEST(capture_json_is_the_contract) {
         begin(captured, 1);
         CTL_RUN(&ctl, "capture", "--json");
-        expect(0, "{\"snapshot\":" HEAD("a") ",\"sources\":" SOURCES "}\n", "");
+        expect(0, "{\"snapshot\":" HEAD("a") ",\"sources\":" SOME_SOURCES "}\n", "");
         end();
 }
 END_TEST

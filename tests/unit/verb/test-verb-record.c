@@ -13,7 +13,7 @@
 #define PHASE(phase, done)                                                      \
         "{\"parameters\":{\"progress\":{\"phase\":\"" phase "\",\"done\":" done \
         ",\"total\":4000000000}},\"continues\":true}"
-#define LAST "{\"parameters\":{\"snapshot\":" RECORDED("r") ",\"sources\":" SOURCES "}}"
+#define LAST "{\"parameters\":{\"snapshot\":" RECORDED("r") ",\"sources\":" SOME_SOURCES "}}"
 #define SAID                                                     \
         "r: 213 threads of 98 processes for 4.012s, 48.126KiB\n" \
         "missing   io: 201 of 213 threads refused (info r)\n"
@@ -31,7 +31,7 @@ START_TEST(what_was_recorded_is_told) {
         ck_assert_str_eq(ctl.asked,
                          RECORD_CALL("{\"tag\":\"r\",\"replace\":true,\"forNs\":4000000000}"));
         CTL_RUN(&ctl, "record", "--json", "--for", "4s");
-        expect(0, "{\"snapshot\":" RECORDED("r") ",\"sources\":" SOURCES "}\n", "");
+        expect(0, "{\"snapshot\":" RECORDED("r") ",\"sources\":" SOME_SOURCES "}\n", "");
         end();
 }
 END_TEST

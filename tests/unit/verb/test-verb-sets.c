@@ -40,7 +40,7 @@
 
 #define FIRST(tested, significant, least, needed)                                               \
         "{\"parameters\":{\"before\":[" HEAD("base-1") "," HEAD("base-2") "],\"after\":[" HEAD( \
-                "next-1") "],\"sourcesBefore\":" SOURCES ",\"sourcesAfter\":" SOURCES           \
+                "next-1") "],\"sourcesBefore\":" SOME_SOURCES ",\"sourcesAfter\":" SOME_SOURCES \
                           ",\"alpha\":0.05,\"tested\":" tested ",\"significant\":" significant  \
                           ",\"leastP\":" least ",\"samplesNeeded\":" needed                     \
                           "},\"continues\":true}\0"

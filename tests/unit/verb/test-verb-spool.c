@@ -338,7 +338,7 @@ END_TEST
 
 static const Exchange informed[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
         "a") ",\"host\":{\"cpus\":4,\"tunables\":"
-             "{\"kernel.x\":\"1\",\"none\":null}},\"sources\":" SOURCES "}}") } };
+             "{\"kernel.x\":\"1\",\"none\":null}},\"sources\":" SOME_SOURCES "}}") } };
 
 START_TEST(info_tells_all_there_is) {
         begin(informed, 1);
@@ -360,7 +360,7 @@ static const Exchange of_small[] = { { REPLIES(
         "{\"parameters\":{\"snapshot\":{\"name\":\"a\","
         "\"smapsMode\":\"small\",\"smapsMaxRssBytes\":"
         "268435456,\"smapsMaxProcesses\":64,\"heapRequested\":true},\"host\":null,"
-        "\"sources\":" SOURCES "}}") } };
+        "\"sources\":" SOME_SOURCES "}}") } };
 
 static const struct {
         Exchange exchanges[2];
@@ -415,7 +415,7 @@ END_TEST
         "7000000000000,\"ledgerId\":\"00112233445566778899aabbccddeeff\","                 \
         "\"ledgerSinceBoottimeNs\":3400000000000,\"waitsSinceBoottimeNs\":3401000000000}," \
         "\"ledger\":{\"generation\":9,\"exits\":1200,\"folded_rows\":4," ledger            \
-        "},\"host\":null,\"sources\":" SOURCES "}}"
+        "},\"host\":null,\"sources\":" SOME_SOURCES "}}"
 
 static const struct {
         Exchange exchange;
@@ -456,7 +456,7 @@ END_TEST
 
 static const Exchange status_of[] = { { REPLIES(
         "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":61000000000,\"uid\":0,"
-        "\"capabilities\":[\"cap_net_admin\"]},\"sources\":" SOURCES
+        "\"capabilities\":[\"cap_net_admin\"]},\"sources\":" SOME_SOURCES
         ",\"sample\":{\"threads\":3,\"processes\":1},\"ended\":{\"owners\":[{\"owner\":60001,"
         "\"folded_rows\":15,\"overflow_exits\":7,\"folded_grew_boottime_ns\":1},{\"owner\":null,"
         "\"folded_rows\":1,\"overflow_exits\":0,\"folded_grew_boottime_ns\":1}]},"
@@ -490,7 +490,7 @@ END_TEST
 
 static const Exchange status_after_capture[] = { { REPLIES(
         "{\"parameters\":{\"daemon\":{\"version\":\"0.1.0\",\"uptimeNs\":1,\"uid\":0,"
-        "\"capabilities\":[]},\"sources\":" SOURCES
+        "\"capabilities\":[]},\"sources\":" SOME_SOURCES
         ",\"capture\":{\"name\":\"before\",\"startRealtimeNs\":1763652901000000000},"
         "\"sample\":null,\"spool\":{\"path\":\"/s\",\"snapshots\":2,\"bytes\":2048,"
         "\"maxBytes\":0,\"keepFreeBytes\":0,\"freeBytes\":4096,\"freeFiles\":70,"

@@ -59,8 +59,8 @@ START_TEST(compare_json_is_the_contract_digit_by_digit) {
                             "\"1\"}],"
                             "\"groups\":[" GROUP "," GROUP "],\"onlyBefore\":[" ONLY
                             "],\"onlyAfter\":[],"
-                            "\"sections\":{},\"sourcesBefore\":" SOURCES
-                            ",\"sourcesAfter\":" SOURCES ","
+                            "\"sections\":{},\"sourcesBefore\":" SOME_SOURCES
+                            ",\"sourcesAfter\":" SOME_SOURCES ","
                             "\"hiddenRows\":7,\"hiddenGroups\":2}\n",
                "");
         ck_assert_ptr_nonnull(strstr(ctl.asked, "\"limit\":0"));
@@ -505,7 +505,7 @@ END_TEST
 /* show */
 
 static const Exchange shown[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
-        "a") ",\"sources\":" SOURCES "},\"continues\":true}\0"
+        "a") ",\"sources\":" SOME_SOURCES "},\"continues\":true}\0"
              "{\"parameters\":{\"groups\":[{\"key\":\"1\\u001f2\\u001f3\\u001fp\\u001ft\","
              "\"process\":\"p\","
              "\"thread\":\"t\",\"pid\":1,\"tid\":2,\"startTicks\":3,\"threads\":1,\"metrics\":"

@@ -18,7 +18,8 @@ SOURCES = ("stat schedstat sched schedstats status io cgroup affinity smaps_roll
            "host-memory host-disk host-network exits waits reasons cmdline").split()
 STATES = {"ok", "partial", "unavailable", "not-requested", "not-applicable"}
 COUNTS = ("ok", "denied", "vanished", "unsupported", "malformed", "other")
-VERBS = ("capture list show compare run metric-list info verify remove rename export import status").split()
+VERBS = ("capture list show compare run record metric-list info verify remove rename export import metrics "
+         "status").split()
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 
 

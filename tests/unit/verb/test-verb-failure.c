@@ -5,6 +5,7 @@
 #include "check-main.h"
 #include "ctl-answers.h"
 #include "render/printable.h"
+#include "verb/verbs.h"
 
 static const Exchange listed[] = { { REPLIES("{\"parameters\":{\"snapshots\":[" HEAD(
         "newest") "," HEAD("a-name\\uef9b") "],"
@@ -123,9 +124,8 @@ START_TEST(a_wrong_command_line_is_one_sentence_and_asks_nobody) {
 }
 END_TEST
 
-static const char *const helped[] = { "capture",     "list",   "show",   "compare", "run",
-                                      "metric-list", "info",   "verify", "remove",  "rename",
-                                      "export",      "import", "status", "help" };
+#define VERB_NAME(id, name, ...) name,
+static const char *const helped[] = { VERBS(VERB_NAME) };
 
 START_TEST(every_verb_has_help_that_fits_a_page) {
         char *rest;

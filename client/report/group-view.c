@@ -44,7 +44,7 @@ static void warn(const GroupForm *form) {
                                         "needs --group-by cgroup or all.",
                                         name, axis);
                 if (view->tables[id] && form->kind == REPORT_INTERVALS &&
-                    !view_table_is_of_states((SectionId) id))
+                    !view_table_forms[id].is_of_states)
                         (void) complain(STATUS_DONE,
                                         "The section \"%s\" has no rows for two intervals: it "
                                         "counts since the boot.",

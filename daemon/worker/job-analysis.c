@@ -110,7 +110,7 @@ static void analysis_set_up(Analysis *analysis) {
          */
         analysis->sections = call->view;
         for (unsigned id = 0; analysis->of_intervals && id < _SECTION_MAX; id++)
-                if (!view_table_is_of_states((SectionId) id))
+                if (!view_table_forms[id].is_of_states)
                         analysis->sections.tables[id] = false;
 }
 

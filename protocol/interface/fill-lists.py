@@ -31,6 +31,7 @@ def read_lists(paths):
             row = ast.literal_eval(text)
             lists.setdefault(row.pop("list"), []).append(row)
     lists["default-sections"] = [row for row in lists["sections"] if row["default"]]
+    lists["state-sections"] = [row for row in lists["sections"] if row["of"] == "STATES"]
     lists["cgroup-sections"] = [row for row in lists["sections"] if row["about"] == "CGROUPS"]
     for verb in lists.get("verbs", []):
         taken = set(re.findall(r"OPTION_(\w+)", verb["options"]))

@@ -13,12 +13,12 @@
 // clang-format off
 #define METRIC_SECTION(id_, name_, shown_, text_) \
         ROW{"list": "sections", "id": #id_, "name": name_, "text": text_, "default": shown_, \
-            "about": ""}END
+            "about": "", "of": ""}END
 METRIC_SECTIONS(METRIC_SECTION)
 
-#define TABLE_SECTION(id_, name_, about_, text_, ...) \
+#define TABLE_SECTION(id_, name_, about_, text_, of_, ...) \
         ROW{"list": "sections", "id": #id_, "name": name_, "text": text_, "default": 1, \
-            "about": #about_}END
+            "about": #about_, "of": #of_}END
 SECTIONS(TABLE_SECTION)
 
 #define METRIC(name_, type, rule_, section_, class, source, gates_, text_) \

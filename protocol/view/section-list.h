@@ -9,6 +9,7 @@
  * (metric.h). Messages, completions, the interface and the manual page follow from both lists.
  */
 
+#include <stdbool.h>
 #include "metric/host-part.h"
 #include "metric/source-list.h"
 
@@ -21,6 +22,7 @@ typedef enum SectionAbout {
 
 /* What the rows of a section have, and the words for them. Everything is static. */
 typedef struct SectionForm {
+        bool is_of_states; /* of which two intervals have one at each end */
         SourceId source;
         const char *item;       /* the member that names what a row is about; NULL: the host */
         const char *one, *many; /* words for these */
@@ -31,48 +33,50 @@ typedef struct SectionForm {
 
 // clang-format off
 /*
- *        id             name             what it is about, what it holds, its source
+ *        id             name             what it is about, what it holds
+ *        whether its rows are STATES, or COUNTS since the boot, which say nothing of two intervals;
+ *        its source
  *        what a row is about (NULL: the host), one and many of them; for rows of one value the
  *        members of its name and of the value
  *        why a value is absent: nothing is there that a row could be about; it has no such value */
 #define SECTIONS(S)                                                                                \
         S(SMAPS_ROLLUP,  "smaps-rollup",  PROCESSES,                                               \
-          "memory maps of processes, added up over the processes of one name", SMAPS_ROLLUP,       \
-          "process", "process", "processes", "key", "value",                                       \
+          "memory maps of processes, added up over the processes of one name",                     \
+          STATES, SMAPS_ROLLUP, "process", "process", "processes", "key", "value",                 \
           "no process of this name has readable memory maps", "this kernel has no such line")      \
         S(CGROUP_STATS,  "cgroup-stats",  CGROUPS,                                                 \
-          "CPU time, throttling and memory of cgroups", CGROUP_STATS,                              \
+          "CPU time, throttling and memory of cgroups", COUNTS, CGROUP_STATS,                      \
           "cgroup", "cgroup", "cgroups", "counter", NULL,                                          \
           "there is no such cgroup", "this cgroup has no such file")                               \
         S(CGROUP_LIMITS, "cgroup-limits", CGROUPS,                                                 \
-          "limits and weights of cgroups, where any is set", CGROUP_STATS,                         \
+          "limits and weights of cgroups, where any is set", STATES, CGROUP_STATS,                 \
           "cgroup", "cgroup", "cgroups", "limit", NULL,                                            \
           "there is no such cgroup", "this cgroup has no such file")                               \
         S(MEMORY_STAT,   "memory-stat",   CGROUPS,                                                 \
-          "the file memory.stat of cgroups", CGROUP_STATS,                                         \
+          "the file memory.stat of cgroups", COUNTS, CGROUP_STATS,                                 \
           "cgroup", "cgroup", "cgroups", "key", "value",                                           \
           "there is no such cgroup", "this cgroup has no such line")                               \
         S(MEMORY_EVENTS, "memory-events", CGROUPS,                                                 \
-          "the file memory.events of cgroups", CGROUP_STATS,                                       \
+          "the file memory.events of cgroups", COUNTS, CGROUP_STATS,                               \
           "cgroup", "cgroup", "cgroups", "event", "count",                                         \
           "there is no such cgroup", "this cgroup has no such line")                               \
         S(PRESSURE,      "pressure",      CGROUPS,                                                 \
           "how long tasks of a cgroup stalled because CPU, memory or I/O was short",               \
-          CGROUP_PRESSURE, "cgroup", "cgroup", "cgroups", NULL, NULL,                              \
+          COUNTS, CGROUP_PRESSURE, "cgroup", "cgroup", "cgroups", NULL, NULL,                      \
           "there is no such cgroup", "this cgroup has no such file")                               \
         S(HOST_PRESSURE, "host-pressure", HOST,                                                    \
           "how long tasks of the host stalled because CPU, memory or I/O was short",               \
-          HOST_PRESSURE, NULL, "row", "rows", NULL, NULL,                                          \
+          COUNTS, HOST_PRESSURE, NULL, "row", "rows", NULL, NULL,                                  \
           "this kernel keeps no pressure", "this kernel has no such file")                         \
         HOST_PARTS(SECTION_OF_PART, S)                                                             \
         S(SCHED_EXT,     "sched-ext",     HOST,                                                    \
-          "the extensible scheduler class and the BPF scheduler that it runs", SCHED_EXT,          \
+          "the extensible scheduler class and the BPF scheduler that it runs", COUNTS, SCHED_EXT,  \
           NULL, "row", "rows", "attr", "value", "this kernel has no sched_ext",                    \
           "this kernel has no such file, or there is no scheduler")
 
 #define SECTION_OF_PART(id, name, item, one, many, not_there, columns, n, ranks, n_ranks, text, S) \
-        S(HOST_##id, "host-" name, HOST_PART, text, HOST_##id, item, one, many, "key", "value",    \
-          not_there, "this kernel does not tell it")
+        S(HOST_##id, "host-" name, HOST_PART, text, COUNTS, HOST_##id, item, one, many, "key",     \
+          "value", not_there, "this kernel does not tell it")
 
 /*
  * The values of the sections whose rows have several: where the rows and the documents have them,

@@ -17,7 +17,10 @@ const char *const view_axis_headers[_VIEW_AXIS_MAX] = { VIEW_AXES(AXIS_HEADER) }
 
 #define TABLE_NAME(id, name, ...) name,
 #define TABLE_ABOUT(id, name, about, ...) SECTION_ABOUT_##about,
-#define TABLE_FORM(id, name, about, text, source, ...) { SOURCE_##source, __VA_ARGS__ },
+#define TABLE_OF_STATES true
+#define TABLE_OF_COUNTS false
+#define TABLE_FORM(id, name, about, text, of, source, ...) \
+        { TABLE_OF_##of, SOURCE_##source, __VA_ARGS__ },
 const char *const view_table_names[_SECTION_MAX] = { SECTIONS(TABLE_NAME) };
 const SectionAbout view_table_abouts[_SECTION_MAX] = { SECTIONS(TABLE_ABOUT) };
 const SectionForm view_table_forms[_SECTION_MAX] = { SECTIONS(TABLE_FORM) };
@@ -49,10 +52,6 @@ bool view_wants_derived(const View *view, DerivedId id) {
         return view->has_metrics ? view->derived[id] && (!view->has_sections ||
                                                          view->sections[derived_table[id].section])
                                  : view->sections[derived_table[id].section];
-}
-
-bool view_table_is_of_states(SectionId id) {
-        return id == SECTION_SMAPS_ROLLUP || id == SECTION_CGROUP_LIMITS;
 }
 
 bool view_wants_table(const View *view, SectionId id) {

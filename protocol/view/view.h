@@ -186,8 +186,6 @@ bool view_wants_derived(const View *view, DerivedId id);
 extern const char *const view_table_names[_SECTION_MAX];
 extern const SectionAbout view_table_abouts[_SECTION_MAX];
 extern const SectionForm view_table_forms[_SECTION_MAX];
-/* True if its rows are states, of which two intervals have one at each end. */
-bool view_table_is_of_states(SectionId id);
 /* True if the section is wanted and can have rows on this axis. */
 bool view_wants_table(const View *view, SectionId id);
 /* True for any text if there is no filter. */

@@ -9,10 +9,10 @@
  * structs. From the rows follow the parsers of these files, the types that BPF programs are built
  * with, what these read of living threads and add up of those that end, and what a capture makes
  * of both. So another counter of one of these files is a row here and one in metric-list.h. A
- * release that has one raises PROFILER_LAYOUT (profiler.c), as with any change of what programs and
- * captures share.
+ * release that has one raises PROFILER_LAYOUT (profiler.c): programs and captures share the rows.
  *
- * The place of a counter in struct taskstats depends on its version: see taskstats-message.c.
+ * Taskstats, where it answers, stands for status and schedstat, which are not read then. The place
+ * of a counter in its struct depends on the version: see taskstats-message.c.
  */
 
 // clang-format off

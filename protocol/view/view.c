@@ -37,6 +37,7 @@ void view_init(View *view) {
         *view = (View){
                 VIEW_FLAGS(FLAG_DEFAULT) VIEW_NUMBERS(NUMBER_DEFAULT).axis = VIEW_AXIS_PCOMM,
                 .sections = { METRIC_SECTIONS(SECTION_SHOWN) },
+                .sort = { .order = VIEW_ORDER_WEIGHT },
         };
         memset(view->tables, true, sizeof(view->tables));
 }

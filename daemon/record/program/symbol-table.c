@@ -63,13 +63,18 @@ bool symbol_table_is_whole(Elf *elf) {
 }
 
 /*
- * Tables of debug files have the version of an exported function in its name ("read@@GLIBC_2.2.5"),
- * those of libraries beside it: one function has one name.
+ * Empty where it does not end in @names: for one that does not, libelf would look through all of
+ * them. Tables of debug files have the version of an exported function in its name
+ * ("read@@GLIBC_2.2.5"), those of libraries beside it: one function has one name.
  */
-static Span without_version(const char *name) {
-        size_t n = strnlen(name, SYMBOL_NAME_MAX_BYTES);
-        const char *version = n > 1 ? memchr(name + 1, '@', n - 1) : NULL;
+static Span name_in(const Elf_Data *names, size_t at) {
+        size_t n_left = at < names->d_size ? names->d_size - at : 0;
+        const char *name = n_left > 0 ? (const char *) names->d_buf + at : NULL, *version;
+        size_t n = name ? strnlen(name, MIN_OF(n_left, SYMBOL_NAME_MAX_BYTES)) : 0;
 
+        if (n == n_left)
+                return (Span){};
+        version = n > 1 ? memchr(name + 1, '@', n - 1) : NULL;
         return (Span){ name, version ? (size_t) (version - name) : n };
 }
 
@@ -86,7 +91,8 @@ int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind, uint64_t
                          uint64_t *rest) {
         GElf_Shdr header, of_names;
         Elf_Scn *section = find_section(elf, SHT_SYMTAB, &header);
-        Elf_Data *data;
+        Elf_Data *data, *names;
+        size_t n_left;
         int r = 0;
 
         if (!section)
@@ -97,26 +103,33 @@ int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind, uint64_t
                 return 0;
         *rest -= header.sh_size + of_names.sh_size;
         data = elf_getdata(section, NULL);
-        if (!data)
+        names = data ? elf_rawdata(elf_getscn(elf, header.sh_link), NULL) : NULL;
+        if (!names || !names->d_buf)
                 return 0;
+        /* Some names are the ends of others. A file in which all are one long name lies. */
+        n_left = data->d_size + names->d_size;
         for (size_t i = 0; i < header.sh_size / header.sh_entsize && i < SYMBOLS_MAX && r == 0 &&
                            symbol_table_bytes(table) < max_bytes;
              i++) {
                 GElf_Sym symbol;
-                const char *name;
+                Span name;
 
                 if (!gelf_getsym(data, (int) i, &symbol))
                         break;
                 if (symbol.st_shndx == SHN_UNDEF || symbol.st_value == 0 ||
                     !is_of_kind(GELF_ST_TYPE(symbol.st_info), kind))
                         continue;
-                name = elf_strptr(elf, header.sh_link, symbol.st_name);
+                name = name_in(names, symbol.st_name);
+                if (name.n == 0)
+                        continue;
+                if (name.n > n_left)
+                        break;
+                n_left -= name.n;
                 if (header.sh_type == SHT_DYNSYM && symbol.st_size == 0)
                         symbol.st_size = 1;
-                if (name && *name)
-                        r = add(table, symbol.st_value, symbol.st_size, without_version(name), 0,
-                                (GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? 2u : 0u) +
-                                        (*name == '_' ? 1u : 0u));
+                r = add(table, symbol.st_value, symbol.st_size, name, 0,
+                        (GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? 2u : 0u) +
+                                (name.bytes[0] == '_' ? 1u : 0u));
         }
         return r;
 }
@@ -182,6 +195,9 @@ int symbol_table_add_jit(SymbolTable *table, Span text) {
 
 /* looking up */
 
+/* How many at one address are looked at: each asks for a name of somebody else's file. */
+#define SYMBOLS_OF_ONE_MAX 64u
+
 /* Of several of one rank at one address the first is kept: that which was defined first. */
 static int compare_symbols(const void *a, const void *b) {
         const Symbol *x = a, *y = b;
@@ -228,16 +244,12 @@ int symbol_table_name(SymbolTable *table, const Symbol *symbol, Span *ret) {
 }
 
 const Symbol *symbol_table_find(const SymbolTable *table, uint64_t address) {
-        size_t low = ARRAY_FIRST(table->n, i, table->all[i].begin > address);
+        size_t end = ARRAY_FIRST(table->n, i, table->all[i].begin > address), first;
+        uint64_t begin = end > 0 ? table->all[end - 1].begin : 0;
 
-        if (low == 0)
-                return NULL;
-        for (size_t at = low; at-- > 0 && table->all[at].begin == table->all[low - 1].begin;)
-                if (table->all[at].size == 0 ||
-                    address - table->all[at].begin < table->all[at].size)
-                        low = at + 1;
-        if (table->all[low - 1].size != 0 &&
-            address - table->all[low - 1].begin >= table->all[low - 1].size)
-                return NULL;
-        return &table->all[low - 1];
+        first = ARRAY_FIRST(end, i, table->all[i].begin >= begin);
+        for (size_t i = first; i < end && i - first < SYMBOLS_OF_ONE_MAX; i++)
+                if (table->all[i].size == 0 || address - begin < table->all[i].size)
+                        return &table->all[i];
+        return NULL;
 }

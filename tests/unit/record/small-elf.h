@@ -11,6 +11,7 @@
  */
 
 #include <elf.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include "base/macro.h"
@@ -225,6 +226,14 @@ static inline void small_elf_hide_frame(char *elf) {
 static inline void small_elf_forget_start(char *elf) {
         small_elf_word(elf, SMALL_ELF_HEADER_AT + 8, 1);
         small_elf_word(elf, SMALL_ELF_FRAMES_AT + 24 + 28, 0);
+}
+
+/* Section @number has its @n bytes at another place. */
+static inline void small_elf_move(char *elf, unsigned number, uint64_t at, uint64_t n) {
+        char *header = elf + SMALL_ELF_SECTIONS_AT + number * sizeof(Elf64_Shdr);
+
+        memcpy(header + offsetof(Elf64_Shdr, sh_offset), &at, sizeof(at));
+        memcpy(header + offsetof(Elf64_Shdr, sh_size), &n, sizeof(n));
 }
 
 /* The section of symbols is none any more. */

@@ -254,13 +254,6 @@ START_TEST(headers_out_of_reach) {
 }
 END_TEST
 
-static void resize_section(char *file, size_t number, uint64_t offset, uint64_t size) {
-        size_t at = SMALL_ELF_SECTIONS_AT + number * sizeof(Elf64_Shdr);
-
-        memcpy(file + at + offsetof(Elf64_Shdr, sh_offset), &offset, sizeof(offset));
-        memcpy(file + at + offsetof(Elf64_Shdr, sh_size), &size, sizeof(size));
-}
-
 /* What a file has at least of a section that is too large to be read. */
 START_TEST(huge_sections) {
         static const struct {
@@ -280,7 +273,7 @@ START_TEST(huge_sections) {
         Modules modules = {};
 
         small_elf_make(file);
-        resize_section(file, (size_t) _i, SMALL_ELF_BYTES, size);
+        small_elf_move(file, (size_t) _i, SMALL_ELF_BYTES, size);
         if (_i == 0)
                 small_elf_word(file, SMALL_ELF_SECTIONS_AT + 3 * sizeof(Elf64_Shdr) + 4,
                                SHT_NOBITS);
@@ -307,7 +300,7 @@ START_TEST(many_large_files) {
         modules.budget.n_symbol_bytes = 1000;
         modules.budget.n_section_bytes = 4 * sizeof(Elf64_Sym); /* without their names */
         ck_assert(!is_named(modules.all[2]));
-        resize_section(file, 3, SMALL_ELF_BYTES, 60 << 20);
+        small_elf_move(file, 3, SMALL_ELF_BYTES, 60 << 20);
         for (unsigned i = 0; i < 3; i++)
                 add_file(&modules, file, SMALL_ELF_BYTES + (60 << 20));
         ck_assert_ptr_nonnull(modules.all[3]->elf);
@@ -343,6 +336,59 @@ START_TEST(functions_without_a_size) {
 }
 END_TEST
 
+/* Names that are together longer than what they are in are not all taken. */
+START_TEST(one_name_for_all) {
+        enum { N = 1000, NAMES_AT = SMALL_ELF_BYTES + N * sizeof(Elf64_Sym), LENGTH = 1000 };
+        static char file[NAMES_AT + LENGTH + 1];
+        uint64_t rest = UINT64_MAX;
+        SymbolTable table = {};
+        Elf *elf;
+
+        (void) elf_version(EV_CURRENT);
+        small_elf_make(file);
+        small_elf_move(file, 1, SMALL_ELF_BYTES, N * sizeof(Elf64_Sym));
+        small_elf_move(file, 2, NAMES_AT, LENGTH + 1);
+        for (unsigned i = 0; i < N; i++) {
+                const Elf64_Sym symbol = { .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                                           .st_shndx = 3,
+                                           .st_value = SMALL_ELF_WORK + i,
+                                           .st_size = 1 };
+
+                memcpy(file + SMALL_ELF_BYTES + i * sizeof(symbol), &symbol, sizeof(symbol));
+        }
+        memset(file + NAMES_AT, 'x', LENGTH);
+        elf = elf_memory(file, sizeof(file));
+        ck_assert_int_eq(symbol_table_add_elf(&table, elf, SYMBOL_FUNCTION, UINT64_MAX, &rest), 0);
+        ck_assert_uint_eq(table.n, (N * sizeof(Elf64_Sym) + LENGTH + 1) / LENGTH);
+        symbol_table_done(&table);
+
+        /* Nor is one that does not end. */
+        file[NAMES_AT + LENGTH] = 'x';
+        ck_assert_int_eq(symbol_table_add_elf(&table, elf, SYMBOL_FUNCTION, UINT64_MAX, &rest), 0);
+        ck_assert_uint_eq(table.n, 0);
+        (void) elf_end(elf);
+}
+END_TEST
+
+/* Of as many at one address as no program has, the last ones are not looked at. */
+START_TEST(many_at_one_address) {
+        enum { MANY = 64 };
+        SymbolTable table = {};
+
+        for (int i = 0; i < MANY - 1 + _i; i++)
+                ck_assert_int_eq(symbol_table_add_jit(&table, SPAN_LITERAL("1000 1 short\n")), 0);
+        ck_assert_int_eq(symbol_table_add_jit(&table, SPAN_LITERAL("1000 10 long\n")), 0);
+        symbol_table_sort(&table);
+        ck_assert_str_eq(name_at(&table, 0x1000), "short");
+        if (_i == 0)
+                ck_assert_str_eq(name_at(&table, 0x1008), "long");
+        else
+                ck_assert_ptr_null(name_at(&table, 0x1008));
+        ck_assert_ptr_null(name_at(&table, 0x1010));
+        symbol_table_done(&table);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("symbol-table");
         TCase *tcase = tcase_create("symbol-table");
@@ -359,6 +405,8 @@ int main(void) {
         tcase_add_loop_test(tcase, huge_sections, 0, 7);
         tcase_add_test(tcase, many_large_files);
         tcase_add_loop_test(tcase, functions_without_a_size, 0, 2);
+        tcase_add_test(tcase, one_name_for_all);
+        tcase_add_loop_test(tcase, many_at_one_address, 0, 2);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

@@ -5,14 +5,17 @@
  * at run time, 'd' a small program that the rest changes. A name that can be read is a text within
  * its bounds and the same the second time. Functions of a map are those of its lines, and read in
  * parts the same. What a program says of its debug file is text that ends, and one of another
- * build gives it no names. 'l' is a program with debugging information: a line that it tells is of
- * one of the addresses that were asked for, and told once.
+ * build gives it no names. 'x' is a program with another one in it, compressed, of which the rest
+ * changes the file or what it was compressed to: it takes no name from the first. 'l' is a program
+ * with debugging information: a line that it tells is of one of the addresses that were asked for,
+ * and told once.
  *
  * Aims at: daemon/record/program/readable-name.c, daemon/record/program/symbol-table.c,
  *          daemon/record/program/module.c, daemon/record/program/source-line.c
  */
 #include "fuzz.h"
 
+#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -136,6 +139,51 @@ static void check_program(FuzzInput input) {
                     "memory");
 }
 
+static void check_packed(FuzzInput input) {
+        char inside[SMALL_ELF_BYTES], elf[SMALL_ELF_BYTES];
+        uint8_t packed[2 * SMALL_ELF_BYTES];
+        lzma_options_lzma options;
+        lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &options }, { LZMA_VLI_UNKNOWN, NULL } };
+        _cleanup_(modules_done) Modules modules = {};
+        bool is_inside_changed = fuzz_take_u8(&input) & 1;
+        size_t n_packed = 0, number;
+        const Symbol *symbol;
+        int fd;
+
+        small_elf_make(inside);
+        memcpy(elf, inside, sizeof(elf));
+        while (is_inside_changed && input.n > 0) {
+                uint16_t at = fuzz_take_u16(&input) % sizeof(inside);
+
+                inside[at] = (char) fuzz_take_u8(&input);
+        }
+        fuzz_expect(!lzma_lzma_preset(&options, 0), "it can be compressed");
+        options.dict_size = LZMA_DICT_SIZE_MIN;
+        fuzz_expect(lzma_stream_buffer_encode(filters, LZMA_CHECK_NONE, NULL,
+                                              (const uint8_t *) inside, sizeof(inside), packed,
+                                              &n_packed, sizeof(packed)) == LZMA_OK,
+                    "there is room for what is compressed");
+        while (input.n > 0) {
+                uint16_t at = (uint16_t) (fuzz_take_u16(&input) % n_packed);
+
+                packed[at] = fuzz_take_u8(&input);
+        }
+        small_elf_pack(elf, n_packed);
+        small_elf_word(elf, SMALL_ELF_SECTIONS_AT + sizeof(Elf64_Shdr) + 4, SHT_DYNSYM);
+        fd = file_with(elf, sizeof(elf));
+        fuzz_expect(write(fd, packed, n_packed) == (ssize_t) n_packed,
+                    "there is memory for a file");
+        (void) elf_version(EV_CURRENT);
+        fuzz_expect(modules_add(&modules, 1, 2, SPAN_LITERAL("/program"), fd, &number) == 0 &&
+                            module_find_symbol(modules.all[number], SMALL_ELF_WORK, &symbol) == 0,
+                    "memory");
+        fuzz_expect(symbol != NULL, "what is exported has a name");
+        fuzz_expect(modules.costs.n_unpacked_bytes <= UNPACKED_MAX_BYTES &&
+                            modules.all[number]->symbols.names.n <=
+                                    sizeof(elf) + 3 * modules.costs.n_unpacked_bytes,
+                    "names are no longer than what they are in");
+}
+
 /* lines */
 
 #define ADDRESSES 64u
@@ -173,6 +221,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 break;
         case 'm':
                 check_map(fuzz_take_rest(&input));
+                break;
+        case 'x':
+                check_packed(input);
                 break;
         case 'l':
                 check_lines(fuzz_take_rest(&input));

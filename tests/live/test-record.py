@@ -2097,6 +2097,45 @@ def symbols_missing():
         expect(re.fullmatch("[0-9a-f]{8,64}", modules[str(program)]["build_id"]), modules[str(program)])
 
 
+def pack_functions(program):
+    """Strips it, and leaves in it what rpm leaves of its functions: those that are not exported, compressed."""
+    for tool in ("objcopy", "nm", "xz"):
+        if not shutil.which(tool):
+            raise Skip(f"{tool} is missing")
+    debug, mini, wanted = (program.with_suffix(suffix) for suffix in (".debug", ".mini", ".wanted"))
+    exported = set(run("nm", "-D", "--defined-only", "--format=posix", program).out.split())
+    functions = [line.split("|")[0].strip() for line in run("nm", "--defined-only", "--format=sysv", program).out.splitlines()
+                 if "FUNC" in line]
+    wanted.write_text("".join(f"{name}\n" for name in functions if name not in exported))
+    for command in (["objcopy", "--only-keep-debug", program, debug],
+                    ["objcopy", "-S", "--remove-section", ".gdb_index", "--remove-section", ".comment",
+                     f"--keep-symbols={wanted}", debug, mini],
+                    ["xz", mini],
+                    ["strip", program],
+                    ["objcopy", "--add-section", f".gnu_debugdata={mini}.xz", program]):
+        subprocess.run(command, check=True)
+    for path in (debug, wanted, pathlib.Path(f"{mini}.xz")):
+        path.unlink()
+
+
+@test
+def symbols_packed():
+    """functions of a stripped file have the names that are compressed in it"""
+    with daemon() as ctl, temporary() as place:
+        program = place / "packed-load"
+        shutil.copy(BUILD / "tests" / "live" / "places", program)
+        pack_functions(program)
+        with known_threads(program):
+            record(ctl, 1, tag="rec", periodNs=1_000_000)
+        mine = [stack for stack in stacks(ctl, "rec")[1]
+                if (stack["process"], stack["place"]) == ("packed-load", "running") and stack["thread"] in ("at_sums", "at_squares")
+                and stack["samples"] > 0]
+        expect({stack["thread"] for stack in mine} == {"at_sums", "at_squares"}, mine[:3])
+        total = sum(stack["ns"] for stack in mine)
+        named = sum(stack["ns"] for stack in mine if stack["thread"] in stack["frames"])
+        expect(named >= 0.95 * total, f"{named} of {total} ns is in its function:", mine[:3])
+
+
 # It maps the file that it is told as code, and others over and over at other places, and computes.
 REMAPPER = """
 import mmap, os, sys

@@ -4,13 +4,16 @@
 #include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <link.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "record/program/source-line.h"
@@ -55,34 +58,36 @@ static void read_build_id(Elf *elf, char ret[static 2 * BUILD_ID_MAX_BYTES + 1])
 #define HEADERS_MAX 4096u
 /* What is read of a section that has neither frames nor symbols: their names, notes, links. */
 #define OTHER_MAX_BYTES (1u << 20)
-/* What libdw reads of the frames of one file, and of all. Those of a browser are 20 MiB. */
+/* What libdw reads of the frames of one file. Those of a browser are 20 MiB. */
 #define FRAMES_MAX_BYTES (64u << 20)
-#define ALL_FRAMES_MAX_BYTES (128u << 20)
-/* What is read of one file, and of all, for names, and what is kept of these. */
-#define SECTIONS_MAX_BYTES (256u << 20)
-#define ALL_SECTIONS_MAX_BYTES (1u << 30)
-#define SYMBOLS_MAX_BYTES (96u << 20)
-#define ALL_SYMBOLS_MAX_BYTES (192u << 20)
+/* What is read of one file for names, and what is kept of these. */
+#define SECTIONS_MAX_BYTES (UINT64_C(256) << 20)
+#define SYMBOLS_MAX_BYTES (UINT64_C(96) << 20)
+#define UNPACKER_MAX_BYTES (UINT64_C(72) << 20) /* of memory; what xz -9 has made takes 65 MiB */
+
+/* What is left of @max for all files. */
+static uint64_t left_of(uint64_t max, uint64_t spent) {
+        return max - MIN_OF(max, spent);
+}
+
+typedef union ElfHead {
+        Elf32_Ehdr narrow;
+        Elf64_Ehdr wide;
+} ElfHead;
 
 /* libelf keeps room for as many as a file says that it has. */
-static bool has_few_headers(int fd) {
-        union {
-                Elf32_Ehdr narrow;
-                Elf64_Ehdr wide;
-        } head;
-        size_t n_sections, n_segments, n;
+static bool has_few_headers(const ElfHead *head) {
+        size_t n_sections, n_segments;
         bool has_sections;
 
-        if (file_read_at(fd, (char *) &head, sizeof(head), 0, &n) != 0 || n < sizeof(head))
-                return false;
-        if (head.wide.e_ident[EI_CLASS] == ELFCLASS64) {
-                n_segments = head.wide.e_phnum;
-                n_sections = head.wide.e_shnum;
-                has_sections = head.wide.e_shoff != 0;
+        if (head->wide.e_ident[EI_CLASS] == ELFCLASS64) {
+                n_segments = head->wide.e_phnum;
+                n_sections = head->wide.e_shnum;
+                has_sections = head->wide.e_shoff != 0;
         } else {
-                n_segments = head.narrow.e_phnum;
-                n_sections = head.narrow.e_shnum;
-                has_sections = head.narrow.e_shoff != 0;
+                n_segments = head->narrow.e_phnum;
+                n_sections = head->narrow.e_shnum;
+                has_sections = head->narrow.e_shoff != 0;
         }
         /* More than the header has room for are counted elsewhere, and it has none then. */
         return n_segments <= HEADERS_MAX && n_sections <= HEADERS_MAX &&
@@ -111,15 +116,23 @@ static bool can_read_headers(Elf *elf) {
                                    section.sh_size <= OTHER_MAX_BYTES);
 }
 
-/* NULL where it is none that is worth looking into. */
-static Elf *open_elf(int fd) {
-        Elf *elf = has_few_headers(fd) ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
-
+/* NULL where it is none that is worth looking into. Takes over @elf. */
+static Elf *take_readable(Elf *elf) {
         if (elf && !can_read_headers(elf)) {
                 (void) elf_end(elf);
                 elf = NULL;
         }
         return elf;
+}
+
+static Elf *open_elf(int fd) {
+        ElfHead head;
+        size_t n;
+
+        if (file_read_at(fd, (char *) &head, sizeof(head), 0, &n) != 0 || n < sizeof(head) ||
+            !has_few_headers(&head))
+                return NULL;
+        return take_readable(elf_begin(fd, ELF_C_READ, NULL));
 }
 
 /* How much of a section with frames is kept where it is read. */
@@ -163,7 +176,7 @@ static void hide_section(Elf_Scn *section, GElf_Shdr *header) {
  * Where an address has no frame it reads all that debuggers want, of large programs some gigabytes,
  * of which it needs no more than .debug_frame.
  */
-static uint64_t prepare_sections(Elf *elf, int fd) {
+static uint64_t prepare_sections(Module *module, Elf *elf, int fd) {
         Elf_Scn *section = NULL, *frames = NULL;
         GElf_Shdr header, of_frames;
         bool has_frames = false;
@@ -185,6 +198,10 @@ static uint64_t prepare_sections(Elf *elf, int fd) {
                         if (gelf_update_shdr(frames, &header))
                                 (void) gelf_update_shdr(section, &of_frames);
                 } else if (!is_table && strcmp(name, ".debug_frame") != 0) {
+                        if (strcmp(name, ".gnu_debugdata") == 0) {
+                                module->packed_at = header.sh_offset;
+                                module->n_packed = header.sh_size;
+                        }
                         /* That there are symbols is to be seen; they are read elsewhere. */
                         if (strncmp(name, ".debug_", strlen(".debug_")) == 0 ||
                             strncmp(name, ".zdebug_", strlen(".zdebug_")) == 0 ||
@@ -216,10 +233,11 @@ static void take_file(Module *module, int fd) {
         if (!elf)
                 return;
         module->has_lines = source_lines_are_in(elf);
-        n_bytes = prepare_sections(elf, fd);
+        n_bytes = prepare_sections(module, elf, fd);
         take_elf(module, elf);
-        if (n_bytes <= FRAMES_MAX_BYTES && n_bytes <= module->budget->n_frame_bytes) {
-                module->budget->n_frame_bytes -= n_bytes;
+        if (n_bytes <= FRAMES_MAX_BYTES &&
+            n_bytes <= left_of(ALL_FRAMES_MAX_BYTES, module->costs->n_frame_bytes)) {
+                module->costs->n_frame_bytes += n_bytes;
                 return;
         }
         (void) elf_end(elf);
@@ -244,12 +262,9 @@ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int f
                             .dev = dev,
                             .inode = inode,
                             .lines_fd = -EBADF,
-                            .budget = &modules->budget };
+                            .costs = &modules->costs };
         if (!module->path)
                 return -ENOMEM;
-        if (modules->n == 0)
-                modules->budget = (ModuleBudget){ ALL_FRAMES_MAX_BYTES, ALL_SECTIONS_MAX_BYTES,
-                                                  ALL_SYMBOLS_MAX_BYTES };
         if (owned >= 0)
                 take_file(module, owned);
         module->fd = owned;
@@ -284,33 +299,101 @@ void module_name_debug_file(const Module *module, DebugFileName *ret) {
                 memcpy(ret->link, link, strlen(link));
 }
 
-/* Once: those of the file itself, or of the one that has what was taken out of it. */
+/*
+ * Nothing, unless all of it is there and not too much. Few bytes may say that they are many, or
+ * nothing over and over, each time with memory of another size: work without a result.
+ */
+static int unpack(const Module *module, Buffer *ret) {
+        _cleanup_(lzma_end) lzma_stream stream = LZMA_STREAM_INIT;
+        ModuleCosts *costs = module->costs;
+        uint64_t max_bytes = MIN_OF(UNPACKED_MAX_BYTES,
+                                    left_of(ALL_UNPACKED_MAX_BYTES, costs->n_unpacked_bytes));
+        uint64_t max_ns = left_of(ALL_UNPACKED_MAX_NS, costs->unpack_ns);
+        uint64_t begun_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID), ns = 0;
+        uint8_t input[256], output[16384]; /* as much before a look at the clock */
+        lzma_ret status = lzma_stream_decoder(&stream, UNPACKER_MAX_BYTES, 0);
+        int r = 0;
+
+        while (status == LZMA_OK && r == 0 && stream.total_out <= max_bytes && ns < max_ns) {
+                if (stream.avail_in == 0) {
+                        size_t n = MIN_OF(module->n_packed - stream.total_in, sizeof(input));
+
+                        if (file_read_at(module->fd, input, n, module->packed_at + stream.total_in,
+                                         &stream.avail_in) != 0 ||
+                            stream.avail_in == 0)
+                                break;
+                        stream.next_in = input;
+                }
+                stream.next_out = output;
+                stream.avail_out = sizeof(output);
+                status = lzma_code(&stream, LZMA_RUN);
+                r = buffer_append(ret, output, sizeof(output) - stream.avail_out);
+                ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+        }
+        costs->unpack_ns += ns;
+        if (status == LZMA_STREAM_END && stream.total_out <= max_bytes)
+                costs->n_unpacked_bytes += stream.total_out;
+        else
+                buffer_clear(ret);
+        return r;
+}
+
+/*
+ * Those that .dynsym lacks, which Fedora and its like leave in what they strip: .gnu_debugdata is
+ * a file of its own, compressed by xz. What cannot be read of it is as if it were not there.
+ */
+static int add_packed_functions(Module *module, uint64_t max_bytes) {
+        _cleanup_(buffer_done) Buffer bytes = {};
+        uint64_t rest = UNPACKED_MAX_BYTES;
+        Elf *elf = NULL;
+        ElfHead head;
+        int r;
+
+        if (module->n_packed == 0 || symbol_table_is_whole(module->elf))
+                return 0;
+        r = unpack(module, &bytes);
+        if (r == 0 && bytes.n >= sizeof(head)) {
+                memcpy(&head, bytes.bytes, sizeof(head));
+                if (has_few_headers(&head))
+                        elf = take_readable(elf_memory(bytes.bytes, bytes.n));
+        }
+        if (elf && symbol_table_is_whole(elf))
+                r = symbol_table_add_elf(&module->symbols, elf, SYMBOL_FUNCTION, max_bytes, &rest);
+        (void) elf_end(elf);
+        return r;
+}
+
+/*
+ * Once: those of @elf, the file that has what was taken out of the module's own, or of that one
+ * where it is NULL.
+ */
 static int read_symbols(Module *module, SymbolKind kind, Elf *elf) {
         SymbolTable *table = kind == SYMBOL_FUNCTION ? &module->symbols : &module->data;
         bool *is_read = kind == SYMBOL_FUNCTION ? &module->has_symbols : &module->has_data;
-        ModuleBudget *budget = module->budget;
+        ModuleCosts *costs = module->costs;
+        uint64_t max_bytes =
+                MIN_OF(SYMBOLS_MAX_BYTES, left_of(ALL_SYMBOLS_MAX_BYTES, costs->n_symbol_bytes));
+        uint64_t max_read =
+                MIN_OF(SECTIONS_MAX_BYTES, left_of(ALL_SECTIONS_MAX_BYTES, costs->n_section_bytes));
+        uint64_t rest = max_read;
         Elf *own = NULL;
-        uint64_t max_rest, rest;
         int r = 0;
 
         if (*is_read)
                 return 0;
         *is_read = true;
-        /* What libelf has read of a file it keeps as long as that is open. */
-        if (!elf && module->elf)
-                elf = own = module->fd >= 0 ? open_elf(module->fd) : NULL;
-        if (!elf && module->fd < 0)
+        if (!elf && module->elf && kind == SYMBOL_FUNCTION)
+                r = add_packed_functions(module, max_bytes);
+        /* What libelf has read of a file it keeps for as long as that is open. */
+        if (!elf && module->elf && module->fd >= 0)
+                elf = own = open_elf(module->fd);
+        else if (!elf)
                 elf = module->elf;
-        if (elf) {
-                max_rest = rest = MIN_OF(budget->n_section_bytes, (uint64_t) SECTIONS_MAX_BYTES);
-                r = symbol_table_add_elf(
-                        table, elf, kind,
-                        MIN_OF(budget->n_symbol_bytes, (uint64_t) SYMBOLS_MAX_BYTES), &rest);
-                budget->n_section_bytes -= max_rest - rest;
-                budget->n_symbol_bytes -=
-                        MIN_OF(budget->n_symbol_bytes, (uint64_t) symbol_table_bytes(table));
-        }
+        if (r == 0 && elf)
+                r = symbol_table_add_elf(table, elf, kind, max_bytes, &rest);
         (void) elf_end(own);
+        costs->n_section_bytes += max_read - rest;
+        costs->n_symbol_bytes += symbol_table_bytes(table);
         symbol_table_sort(table);
         return r;
 }

@@ -12,6 +12,7 @@
 #include <libelf.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/clock.h"
 #include "base/macro.h"
 #include "base/span.h"
 #include "record/program/symbol-table.h"
@@ -29,12 +30,23 @@ typedef struct DebugFileName {
         char link[256];                            /* of .gnu_debuglink; "": there is none */
 } DebugFileName;
 
-/* How much more is read of files for these two, and kept: a file of holes has any size. */
-typedef struct ModuleBudget {
-        uint64_t n_frame_bytes;   /* call frame information, which libdw keeps whole */
-        uint64_t n_section_bytes; /* of symbols and their names, read once */
-        uint64_t n_symbol_bytes;  /* of tables that are made of these */
-} ModuleBudget;
+/*
+ * What was read of files, and kept. They are foreign ones, and a file of holes has any size: there
+ * are bounds for one file and for all.
+ */
+#define ALL_FRAMES_MAX_BYTES (UINT64_C(128) << 20)
+#define ALL_SECTIONS_MAX_BYTES (UINT64_C(1) << 30)
+#define ALL_SYMBOLS_MAX_BYTES (UINT64_C(192) << 20)
+#define UNPACKED_MAX_BYTES (UINT64_C(32) << 20) /* of one file */
+#define ALL_UNPACKED_MAX_BYTES (UINT64_C(128) << 20)
+#define ALL_UNPACKED_MAX_NS (5 * NSEC_PER_SEC)
+typedef struct ModuleCosts {
+        uint64_t n_frame_bytes;    /* call frame information, which libdw keeps whole */
+        uint64_t n_section_bytes;  /* of symbols and their names, read once */
+        uint64_t n_symbol_bytes;   /* of tables that are made of these */
+        uint64_t n_unpacked_bytes; /* of functions that files have compressed */
+        uint64_t unpack_ns;        /* CPU time for these */
+} ModuleCosts;
 
 typedef struct Module {
         char *path; /* owned; as the process names it */
@@ -46,15 +58,16 @@ typedef struct Module {
         SymbolTable symbols;                       /* functions */
         SymbolTable data;                          /* variables */
         bool has_lines;                            /* of the source */
-        bool wants_lines;     /* likewise; told before its debug file is looked for */
-        int lines_fd;         /* owned; of the debug file that has them; negative: none has */
-        ModuleBudget *budget; /* borrowed from the modules */
+        bool wants_lines; /* likewise; told before its debug file is looked for */
+        int lines_fd;     /* owned; of the debug file that has them; negative: none has */
+        uint64_t packed_at, n_packed; /* where in the file .gnu_debugdata is */
+        ModuleCosts *costs;           /* borrowed; of all modules */
 } Module;
 
 typedef struct Modules {
         Module **all; /* owned, each at its place for as long as they live */
         size_t n, n_allocated;
-        ModuleBudget budget; /* of all, set with the first one */
+        ModuleCosts costs;
 } Modules;
 
 void modules_done(Modules *modules);

@@ -68,7 +68,7 @@ static inline size_t small_elf_function(char *elf, size_t at, uint32_t begin, ui
 
 static inline void small_elf_make(char elf[static SMALL_ELF_BYTES]) {
         static const char names[] = "\0work\0start\0.symtab\0.strtab\0.eh_frame\0.eh_frame_hdr"
-                                    "\0.gnu_debuglink\0.note.gnu.build-id\0words";
+                                    "\0.gnu_debuglink\0.note.gnu.build-id\0words\0.gnu_debugdata";
         /* The address of the frame is the stack pointer and 16, and the caller's 8 below that. */
         static const unsigned char common[] = {
                 0,
@@ -234,6 +234,16 @@ static inline void small_elf_move(char *elf, unsigned number, uint64_t at, uint6
 
         memcpy(header + offsetof(Elf64_Shdr, sh_offset), &at, sizeof(at));
         memcpy(header + offsetof(Elf64_Shdr, sh_size), &n, sizeof(n));
+}
+
+/* Behind it are @n bytes, which are said to be functions that were compressed. */
+static inline void small_elf_pack(char *elf, uint64_t n) {
+        const Elf64_Shdr section = { .sh_name = 92, .sh_type = SHT_PROGBITS, .sh_addralign = 1 };
+        const uint16_t n_sections = 8;
+
+        memcpy(elf + SMALL_ELF_SECTIONS_AT + 7 * sizeof(section), &section, sizeof(section));
+        memcpy(elf + offsetof(Elf64_Ehdr, e_shnum), &n_sections, sizeof(n_sections));
+        small_elf_move(elf, 7, SMALL_ELF_BYTES, n);
 }
 
 /* The section of symbols is none any more. */

@@ -2,7 +2,10 @@
 #include "check-main.h"
 
 #include <fcntl.h>
+#include <lzma.h>
+#include <malloc.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "record/program/module.h"
 #include "record/program/symbol-table.h"
@@ -273,7 +276,7 @@ START_TEST(huge_sections) {
         Modules modules = {};
 
         small_elf_make(file);
-        small_elf_move(file, (size_t) _i, SMALL_ELF_BYTES, size);
+        small_elf_move(file, (unsigned) _i, SMALL_ELF_BYTES, size);
         if (_i == 0)
                 small_elf_word(file, SMALL_ELF_SECTIONS_AT + 3 * sizeof(Elf64_Shdr) + 4,
                                SHT_NOBITS);
@@ -295,10 +298,11 @@ START_TEST(many_large_files) {
         add_file(&modules, file, sizeof(file));
         add_file(&modules, file, sizeof(file));
         ck_assert(is_named(modules.all[0]));
-        modules.budget.n_symbol_bytes = 0;
+        modules.costs.n_symbol_bytes = ALL_SYMBOLS_MAX_BYTES;
         ck_assert(!is_named(modules.all[1]));
-        modules.budget.n_symbol_bytes = 1000;
-        modules.budget.n_section_bytes = 4 * sizeof(Elf64_Sym); /* without their names */
+        modules.costs.n_symbol_bytes = 0;
+        modules.costs.n_section_bytes =
+                ALL_SECTIONS_MAX_BYTES - 4 * sizeof(Elf64_Sym); /* no names */
         ck_assert(!is_named(modules.all[2]));
         small_elf_move(file, 3, SMALL_ELF_BYTES, 60 << 20);
         for (unsigned i = 0; i < 3; i++)
@@ -335,6 +339,228 @@ START_TEST(functions_without_a_size) {
         (void) elf_end(elf);
 }
 END_TEST
+
+/* what a program has compressed */
+
+/* In the program "work" is exported, or, if it @is_whole, has all symbols. Takes over nothing. */
+static Module *add_packed(Modules *modules, const void *packed, size_t n, bool is_whole) {
+        char file[SMALL_ELF_BYTES];
+        int fd = memfd_create("packed", MFD_CLOEXEC);
+        size_t number;
+
+        (void) elf_version(EV_CURRENT);
+        small_elf_make(file);
+        small_elf_pack(file, n);
+        if (!is_whole) {
+                small_elf_word(file, SMALL_ELF_SECTIONS_AT + sizeof(Elf64_Shdr) + 4, SHT_DYNSYM);
+                memset(file + SMALL_ELF_SYMBOLS_AT + 2 * sizeof(Elf64_Sym), 0, sizeof(Elf64_Sym));
+        }
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq((long) write(fd, file, sizeof(file)), sizeof(file));
+        ck_assert_int_eq((long) write(fd, packed, n), (long) n);
+        ck_assert_int_eq(modules_add(modules, 1, 2, SPAN_LITERAL("packed"), fd, &number), 0);
+        return modules->all[number];
+}
+
+static const char *function_at(Module *module, uint64_t address) {
+        const Symbol *symbol;
+
+        ck_assert_int_eq(module_find_symbol(module, address, &symbol), 0);
+        return symbol ? symbol_table_text(&module->symbols, symbol->name) : NULL;
+}
+
+/* What was taken out of the program, with another name for "work". */
+static void make_inside(char file[static SMALL_ELF_BYTES]) {
+        small_elf_make(file);
+        memcpy(file + SMALL_ELF_NAMES_AT + 1, "walk", 4);
+        file[SMALL_ELF_SYMBOLS_AT + sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_info)] =
+                ELF64_ST_INFO(STB_LOCAL, STT_FUNC);
+}
+
+static char *pack(const char *bytes, size_t n, size_t *ret_n) {
+        size_t n_bound = lzma_stream_buffer_bound(n);
+        char *packed = malloc(n_bound);
+
+        *ret_n = 0;
+        ck_assert_ptr_nonnull(packed);
+        ck_assert_int_eq(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC64, NULL, (const uint8_t *) bytes,
+                                                 n, (uint8_t *) packed, ret_n, n_bound),
+                         LZMA_OK);
+        return packed;
+}
+
+/* They come beside what is exported, of which the names are kept. */
+START_TEST(functions_that_were_compressed) {
+        int debug_fd = memfd_create("debug", MFD_CLOEXEC);
+        char inside[SMALL_ELF_BYTES];
+        Modules modules = {};
+        Module *module;
+        char *packed;
+        size_t n;
+
+        make_inside(inside);
+        packed = pack(inside, sizeof(inside), &n);
+        module = add_packed(&modules, packed, n, false);
+        ck_assert_uint_eq(modules.costs.n_unpacked_bytes, 0);
+        ck_assert_str_eq(function_at(module, SMALL_ELF_WORK), "work");
+        ck_assert_str_eq(function_at(module, SMALL_ELF_START + 4), "start");
+        ck_assert_uint_eq(modules.costs.n_unpacked_bytes, sizeof(inside));
+
+        /* Not where all is there, nor where a debug file has it. */
+        module = add_packed(&modules, packed, n, true);
+        ck_assert_str_eq(function_at(module, SMALL_ELF_WORK), "work");
+        ck_assert_uint_eq(module->symbols.n, 2);
+        module = add_packed(&modules, packed, n, false);
+        ck_assert_int_eq((long) write(debug_fd, inside, sizeof(inside)), sizeof(inside));
+        ck_assert_int_eq(module_take_debug_file(module, debug_fd), 0);
+        ck_assert_str_eq(function_at(module, SMALL_ELF_START), "start");
+        ck_assert_uint_eq(module->symbols.n, 2);
+        ck_assert_uint_eq(modules.costs.n_unpacked_bytes, sizeof(inside));
+        modules_done(&modules);
+        free(packed);
+}
+END_TEST
+
+/* To be unpacked it takes half a gigabyte, says the header of its block. */
+static void ask_for_memory(char *packed) {
+        char *block = packed + LZMA_STREAM_HEADER_SIZE, *filter;
+        size_t n = lzma_block_header_size_decode((uint8_t) *block) - sizeof(uint32_t);
+        uint32_t check;
+
+        filter = memmem(block, n, "\x21\1", 2); /* LZMA2, and one byte */
+        ck_assert_ptr_nonnull(filter);
+        filter[2] = 34;
+        check = lzma_crc32((const uint8_t *) block, n, 0);
+        memcpy(block + n, &check, sizeof(check));
+}
+
+/* What cannot be read, or takes too much, leaves a program with the names that it has. */
+START_TEST(nonsense_that_was_compressed) {
+        static const uint64_t far = UINT64_MAX / 2;
+        static const uint16_t many = 4000;
+        size_t n_inside = _i == 0 ? UNPACKED_MAX_BYTES + 1 : SMALL_ELF_BYTES, n;
+        char *inside = calloc(1, n_inside), *packed;
+        Modules modules = {};
+        Module *module;
+
+        ck_assert_ptr_nonnull(inside);
+        make_inside(inside);
+        /* Of 0 there is more than one file may have. */
+        switch (_i) {
+        case 1: /* no ELF file */
+                memset(inside, 'x', n_inside);
+                break;
+        case 2: /* less than a header */
+                n_inside = sizeof(Elf64_Ehdr) - 1;
+                break;
+        case 3: /* without symbols */
+                small_elf_strip(inside);
+                break;
+        case 4: /* sections that are not there */
+                memcpy(inside + offsetof(Elf64_Ehdr, e_shoff), &far, sizeof(far));
+                break;
+        case 5: /* headers that it is too short for */
+                memcpy(inside + offsetof(Elf64_Ehdr, e_phnum), &many, sizeof(many));
+                break;
+        case 6: /* symbols that are not there */
+                small_elf_move(inside, 1, far, far);
+                break;
+        case 7: /* nor are their names */
+                small_elf_move(inside, 2, far, far);
+                break;
+        }
+        packed = pack(inside, n_inside, &n);
+        switch (_i) {
+        case 8: /* cut */
+                n--;
+                break;
+        case 9: /* empty */
+                n = 0;
+                break;
+        case 10: /* damaged */
+                packed[n / 2] ^= 1;
+                break;
+        case 11: /* not compressed */
+                memset(packed, 'x', n);
+                break;
+        case 12:
+                ask_for_memory(packed);
+                break;
+        }
+        module = add_packed(&modules, packed, n, false);
+        if (_i == 13) /* the program ends before */
+                ck_assert_int_eq(ftruncate(module->fd, SMALL_ELF_BYTES + 10), 0);
+        ck_assert_ptr_null(function_at(module, SMALL_ELF_START));
+        ck_assert_str_eq(function_at(module, SMALL_ELF_WORK), "work");
+        ck_assert_uint_eq(module->symbols.n, 1);
+        modules_done(&modules);
+        free(packed);
+        free(inside);
+}
+END_TEST
+
+/* As much as one file may have is read, and what is left of what all may have. */
+START_TEST(much_that_was_compressed) {
+        static const size_t sizes[] = { UNPACKED_MAX_BYTES, SMALL_ELF_BYTES };
+        char *inside = calloc(1, sizes[_i]), *packed;
+        Modules modules = { .costs.n_unpacked_bytes = ALL_UNPACKED_MAX_BYTES - sizes[_i] };
+        size_t n;
+
+        ck_assert_ptr_nonnull(inside);
+        make_inside(inside);
+        packed = pack(inside, sizes[_i], &n);
+        for (unsigned i = 0; i < 2; i++) {
+                Module *module = add_packed(&modules, packed, n, false);
+
+                ck_assert_str_eq(function_at(module, SMALL_ELF_WORK), "work");
+                ck_assert(!function_at(module, SMALL_ELF_START) == (i > 0));
+        }
+        ck_assert_uint_eq(modules.costs.n_unpacked_bytes, ALL_UNPACKED_MAX_BYTES);
+        modules_done(&modules);
+        free(packed);
+        free(inside);
+}
+END_TEST
+
+/* Blocks without anything in them, of which each makes the decoder get another lot of memory. */
+START_TEST(work_for_nothing) {
+        enum { N = 1 << 18, BLOCK = 16 };
+        const size_t n = LZMA_STREAM_HEADER_SIZE + (size_t) N * BLOCK;
+        const lzma_stream_flags flags = { .check = LZMA_CHECK_NONE };
+        uint8_t *packed = calloc(1, n);
+        Modules modules = { .costs.unpack_ns = ALL_UNPACKED_MAX_NS - 50 * NSEC_PER_MSEC };
+        Module *module;
+
+        ck_assert_ptr_nonnull(packed);
+        /* Tests are run with memory that is filled when it is allocated: all 64 MiB of each. */
+        (void) mallopt(M_PERTURB, 0);
+        ck_assert_int_eq(lzma_stream_header_encode(&flags, packed), LZMA_OK);
+        for (size_t i = 0; i < N; i++) {
+                lzma_options_lzma options = { .dict_size = i % 2 ? 48u << 20 : 64u << 20 };
+                lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &options },
+                                          { LZMA_VLI_UNKNOWN, NULL } };
+                lzma_block block = { .check = LZMA_CHECK_NONE,
+                                     .filters = filters,
+                                     .compressed_size = LZMA_VLI_UNKNOWN,
+                                     .uncompressed_size = LZMA_VLI_UNKNOWN };
+
+                ck_assert_int_eq(lzma_block_header_size(&block), LZMA_OK);
+                ck_assert_uint_lt(block.header_size, BLOCK);
+                ck_assert_int_eq(lzma_block_header_encode(&block, packed + LZMA_STREAM_HEADER_SIZE +
+                                                                          i * BLOCK),
+                                 LZMA_OK);
+        }
+        module = add_packed(&modules, packed, n, false);
+        ck_assert_ptr_null(function_at(module, SMALL_ELF_START));
+        ck_assert_str_eq(function_at(module, SMALL_ELF_WORK), "work");
+        ck_assert_uint_ge(modules.costs.unpack_ns, ALL_UNPACKED_MAX_NS);
+        ck_assert_uint_lt(modules.costs.unpack_ns, 2 * ALL_UNPACKED_MAX_NS);
+        modules_done(&modules);
+        free(packed);
+}
+END_TEST
+
+/* tables that lie */
 
 /* Names that are together longer than what they are in are not all taken. */
 START_TEST(one_name_for_all) {
@@ -405,6 +631,10 @@ int main(void) {
         tcase_add_loop_test(tcase, huge_sections, 0, 7);
         tcase_add_test(tcase, many_large_files);
         tcase_add_loop_test(tcase, functions_without_a_size, 0, 2);
+        tcase_add_test(tcase, functions_that_were_compressed);
+        tcase_add_loop_test(tcase, nonsense_that_was_compressed, 0, 14);
+        tcase_add_loop_test(tcase, much_that_was_compressed, 0, 2);
+        tcase_add_test(tcase, work_for_nothing);
         tcase_add_test(tcase, one_name_for_all);
         tcase_add_loop_test(tcase, many_at_one_address, 0, 2);
         suite_add_tcase(suite, tcase);

@@ -58,6 +58,8 @@ static void read_build_id(Elf *elf, char ret[static 2 * BUILD_ID_MAX_BYTES + 1])
 #define HEADERS_MAX 4096u
 /* What is read of a section that has neither frames nor symbols: their names, notes, links. */
 #define OTHER_MAX_BYTES (1u << 20)
+/* What is looked through for the names of all sections, where none of these ends. */
+#define TITLES_MAX_BYTES (64u << 20)
 /* What libdw reads of the frames of one file. Those of a browser are 20 MiB. */
 #define FRAMES_MAX_BYTES (64u << 20)
 /* What is read of one file for names, and what is kept of these. */
@@ -113,7 +115,8 @@ static bool can_read_headers(Elf *elf) {
                         return false;
         return n_sections == 0 || (elf_getshdrstrndx(elf, &names) == 0 &&
                                    gelf_getshdr(elf_getscn(elf, names), &section) &&
-                                   section.sh_size <= OTHER_MAX_BYTES);
+                                   section.sh_size <= OTHER_MAX_BYTES &&
+                                   section.sh_size * n_sections <= TITLES_MAX_BYTES);
 }
 
 /* NULL where it is none that is worth looking into. Takes over @elf. */

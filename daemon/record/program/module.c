@@ -181,8 +181,7 @@ static void hide_section(Elf_Scn *section, GElf_Shdr *header) {
  */
 static uint64_t prepare_sections(Module *module, Elf *elf, int fd) {
         Elf_Scn *section = NULL, *frames = NULL;
-        GElf_Shdr header, of_frames;
-        bool has_frames = false;
+        GElf_Shdr header, of_frames = {};
         uint64_t n_bytes = 0;
         size_t names;
 
@@ -191,20 +190,14 @@ static uint64_t prepare_sections(Module *module, Elf *elf, int fd) {
         while ((section = elf_nextscn(elf, section)) && gelf_getshdr(section, &header)) {
                 const char *found = elf_strptr(elf, names, header.sh_name);
                 const char *name = found ? found : "";
+                bool is_frames = strcmp(name, ".eh_frame") == 0;
                 bool is_table = strcmp(name, ".eh_frame_hdr") == 0;
 
-                if (strcmp(name, ".eh_frame") == 0) {
-                        frames = section;
-                        of_frames = header;
-                        has_frames = header.sh_type != SHT_NOBITS;
-                } else if (is_table && frames) {
-                        if (gelf_update_shdr(frames, &header))
-                                (void) gelf_update_shdr(section, &of_frames);
-                } else if (!is_table && strcmp(name, ".debug_frame") != 0) {
-                        if (strcmp(name, ".gnu_debugdata") == 0) {
-                                module->packed_at = header.sh_offset;
-                                module->n_packed = header.sh_size;
-                        }
+                if (strcmp(name, ".gnu_debugdata") == 0) {
+                        module->packed_at = header.sh_offset;
+                        module->n_packed = header.sh_size;
+                }
+                if (!is_frames && !is_table && strcmp(name, ".debug_frame") != 0) {
                         /* That there are symbols is to be seen; they are read elsewhere. */
                         if (strncmp(name, ".debug_", strlen(".debug_")) == 0 ||
                             strncmp(name, ".zdebug_", strlen(".zdebug_")) == 0 ||
@@ -213,8 +206,13 @@ static uint64_t prepare_sections(Module *module, Elf *elf, int fd) {
                         continue;
                 }
                 n_bytes = number_add_saturating(n_bytes, bytes_of(section, &header));
+                if (is_frames) {
+                        frames = section;
+                        of_frames = header;
+                } else if (is_table && frames && gelf_update_shdr(frames, &header))
+                        (void) gelf_update_shdr(section, &of_frames);
         }
-        if (!has_frames && has_frame_segment(elf)) {
+        if ((!frames || of_frames.sh_type == SHT_NOBITS) && has_frame_segment(elf)) {
                 off_t end = lseek(fd, 0, SEEK_END);
 
                 n_bytes = number_add_saturating(n_bytes, end < 0 ? UINT64_MAX : (uint64_t) end);

@@ -212,24 +212,26 @@ START_TEST(no_program) {
 }
 END_TEST
 
-static void add_file(Modules *modules, const char file[static SMALL_ELF_BYTES], off_t n_bytes) {
-        char path[] = "/tmp/elf.XXXXXX";
-        int fd = mkstemp(path);
+/* Adds a program, which is followed by these bytes, and by a hole up to @n_bytes. */
+static Module *add_file(Modules *modules, const char file[static SMALL_ELF_BYTES],
+                        const void *behind, size_t n_behind, off_t n_bytes) {
+        int fd = memfd_create("program", MFD_CLOEXEC);
         size_t number;
 
         (void) elf_version(EV_CURRENT);
         ck_assert_int_ge(fd, 0);
-        (void) unlink(path);
-        ck_assert_int_eq((long) pwrite(fd, file, SMALL_ELF_BYTES, 0), SMALL_ELF_BYTES);
+        ck_assert_int_eq((long) write(fd, file, SMALL_ELF_BYTES), SMALL_ELF_BYTES);
+        ck_assert_int_eq((long) write(fd, behind, n_behind), (long) n_behind);
         ck_assert_int_eq(ftruncate(fd, n_bytes), 0);
-        ck_assert_int_eq(modules_add(modules, 1, 2, SPAN_LITERAL("file"), fd, &number), 0);
+        ck_assert_int_eq(modules_add(modules, 1, 2, SPAN_LITERAL("program"), fd, &number), 0);
+        return modules->all[number];
 }
 
-static bool is_named(Module *module) {
+static const char *function_at(Module *module, uint64_t address) {
         const Symbol *symbol;
 
-        ck_assert_int_eq(module_find_symbol(module, SMALL_ELF_WORK, &symbol), 0);
-        return symbol != NULL;
+        ck_assert_int_eq(module_find_symbol(module, address, &symbol), 0);
+        return symbol ? symbol_table_text(&module->symbols, symbol->name) : NULL;
 }
 
 /* Files that say of themselves what would take long to find out are none, one after the other. */
@@ -251,7 +253,7 @@ START_TEST(headers_out_of_reach) {
 
         small_elf_make(file);
         memcpy(file + changes[_i].at, &changes[_i].value, sizeof(changes[_i].value));
-        add_file(&modules, file, sizeof(file));
+        (void) add_file(&modules, file, "", 0, sizeof(file));
         ck_assert(!modules.all[0]->elf == !changes[_i].is_taken);
         modules_done(&modules);
 }
@@ -280,9 +282,9 @@ START_TEST(huge_sections) {
         if (_i == 0)
                 small_elf_word(file, SMALL_ELF_SECTIONS_AT + 3 * sizeof(Elf64_Shdr) + 4,
                                SHT_NOBITS);
-        add_file(&modules, file, (off_t) (SMALL_ELF_BYTES + size));
+        (void) add_file(&modules, file, "", 0, (off_t) (SMALL_ELF_BYTES + size));
         ck_assert(!modules.all[0]->elf == !wanted[_i].is_taken);
-        ck_assert(is_named(modules.all[0]) == wanted[_i].is_named);
+        ck_assert(!function_at(modules.all[0], SMALL_ELF_WORK) == !wanted[_i].is_named);
         ck_assert_str_eq(modules.all[0]->build_id, wanted[_i].build_id);
         modules_done(&modules);
 }
@@ -294,19 +296,19 @@ START_TEST(many_large_files) {
         Modules modules = {};
 
         small_elf_make(file);
-        add_file(&modules, file, sizeof(file));
-        add_file(&modules, file, sizeof(file));
-        add_file(&modules, file, sizeof(file));
-        ck_assert(is_named(modules.all[0]));
+        (void) add_file(&modules, file, "", 0, sizeof(file));
+        (void) add_file(&modules, file, "", 0, sizeof(file));
+        (void) add_file(&modules, file, "", 0, sizeof(file));
+        ck_assert_str_eq(function_at(modules.all[0], SMALL_ELF_WORK), "work");
         modules.costs.n_symbol_bytes = ALL_SYMBOLS_MAX_BYTES;
-        ck_assert(!is_named(modules.all[1]));
+        ck_assert_ptr_null(function_at(modules.all[1], SMALL_ELF_WORK));
         modules.costs.n_symbol_bytes = 0;
         modules.costs.n_section_bytes =
                 ALL_SECTIONS_MAX_BYTES - 4 * sizeof(Elf64_Sym); /* no names */
-        ck_assert(!is_named(modules.all[2]));
+        ck_assert_ptr_null(function_at(modules.all[2], SMALL_ELF_WORK));
         small_elf_move(file, 3, SMALL_ELF_BYTES, 60 << 20);
         for (unsigned i = 0; i < 3; i++)
-                add_file(&modules, file, SMALL_ELF_BYTES + (60 << 20));
+                (void) add_file(&modules, file, "", 0, SMALL_ELF_BYTES + (60 << 20));
         ck_assert_ptr_nonnull(modules.all[3]->elf);
         ck_assert_ptr_nonnull(modules.all[4]->elf);
         ck_assert_ptr_null(modules.all[5]->elf);
@@ -345,28 +347,14 @@ END_TEST
 /* In the program "work" is exported, or, if it @is_whole, has all symbols. Takes over nothing. */
 static Module *add_packed(Modules *modules, const void *packed, size_t n, bool is_whole) {
         char file[SMALL_ELF_BYTES];
-        int fd = memfd_create("packed", MFD_CLOEXEC);
-        size_t number;
 
-        (void) elf_version(EV_CURRENT);
         small_elf_make(file);
         small_elf_pack(file, n);
         if (!is_whole) {
                 small_elf_word(file, SMALL_ELF_SECTIONS_AT + sizeof(Elf64_Shdr) + 4, SHT_DYNSYM);
                 memset(file + SMALL_ELF_SYMBOLS_AT + 2 * sizeof(Elf64_Sym), 0, sizeof(Elf64_Sym));
         }
-        ck_assert_int_ge(fd, 0);
-        ck_assert_int_eq((long) write(fd, file, sizeof(file)), sizeof(file));
-        ck_assert_int_eq((long) write(fd, packed, n), (long) n);
-        ck_assert_int_eq(modules_add(modules, 1, 2, SPAN_LITERAL("packed"), fd, &number), 0);
-        return modules->all[number];
-}
-
-static const char *function_at(Module *module, uint64_t address) {
-        const Symbol *symbol;
-
-        ck_assert_int_eq(module_find_symbol(module, address, &symbol), 0);
-        return symbol ? symbol_table_text(&module->symbols, symbol->name) : NULL;
+        return add_file(modules, file, packed, n, (off_t) (SMALL_ELF_BYTES + n));
 }
 
 /* What was taken out of the program, with another name for "work". */

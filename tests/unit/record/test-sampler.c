@@ -125,7 +125,8 @@ static uint64_t time_to_interrupt(const StackTable *table, pid_t tid, RecordPlac
 }
 
 typedef struct Found {
-        uint64_t sleep_ns, in_sleep_ns, in_kernel_sleep_ns, run_ns, in_run_ns, by_timer_ns;
+        uint64_t sleep_ns, in_sleep_ns, below_sleep_ns, in_kernel_sleep_ns, run_ns, in_run_ns,
+                by_timer_ns;
         uint64_t n_lengths, length_ns, n_long_lengths, n_sampled; /* of the sleeper */
         int failure;
         pid_t sleeper, spinner; /* told by the parent */
@@ -166,7 +167,9 @@ static int unwind(int socket) {
                 const StackTable *table = collector_table(collector);
 
                 found->in_sleep_ns = time_of(table, found->sleeper, RECORD_PLACE_sleep,
-                                             "work_below", &found->sleep_ns);
+                                             "sleep_in_a_known_function", &found->sleep_ns);
+                found->below_sleep_ns = time_of(table, found->sleeper, RECORD_PLACE_sleep,
+                                                "work_below", &found->sleep_ns);
                 found->in_kernel_sleep_ns = time_of(table, found->sleeper, RECORD_PLACE_sleep,
                                                     "hrtimer_nanosleep", &found->sleep_ns);
                 found->by_timer_ns = time_to_interrupt(table, found->sleeper, RECORD_PLACE_sleep,
@@ -297,8 +300,10 @@ START_TEST(known_functions) {
         ck_assert_uint_lt(found->sleep_ns, passed_ns + passed_ns / 20);
         ck_assert_uint_gt(found->in_kernel_sleep_ns, found->sleep_ns / 10 * 9);
         ck_assert_uint_gt(found->by_timer_ns, found->sleep_ns / 10 * 9);
-        if (summary.sees_return)
+        if (summary.sees_return) {
                 ck_assert_uint_gt(found->in_sleep_ns, found->sleep_ns / 10 * 9);
+                ck_assert_uint_gt(found->below_sleep_ns, found->sleep_ns / 10 * 9);
+        }
         /*
          * Each sleep is counted, and is a sample, but for one at each end, for those after which it
          * was not seen to get a CPU, and for what other threads of this machine leave no room for.

@@ -583,10 +583,21 @@ static int empty_lengths(Sampler *sampler, bool passes) {
         return 0;
 }
 
+/* A thread that gets none here gets it later, or its first interval is counted as lost. */
+static void make_room_for_threads(const Sampler *sampler) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        char nothing[64];
+
+        if (sampler->options.rest < 0)
+                return;
+        fd = bpf_iter_create(sampler->options.rest);
+        if (fd >= 0)
+                (void) !read(fd, nothing, sizeof(nothing));
+}
+
 int sampler_start(Sampler *sampler) {
         RecordControl *control = &sampler->control->record;
-        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC),
-                 until_ns = now_ns + sampler->options.limit_ns + REASONS_REST_NS;
+        uint64_t now_ns, until_ns;
         int r = 0;
 
         if (control->id != 0)
@@ -598,6 +609,9 @@ int sampler_start(Sampler *sampler) {
                 r = empty_lengths(sampler, false);
         if (r < 0)
                 return r;
+        make_room_for_threads(sampler);
+        now_ns = clock_now_ns(CLOCK_MONOTONIC);
+        until_ns = now_ns + sampler->options.limit_ns + REASONS_REST_NS;
         *control = (RecordControl){
                 .period_ns = sampler->options.period_ns,
                 .clock_ns = sampler->options.period_ns,

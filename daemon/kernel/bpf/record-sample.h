@@ -124,7 +124,7 @@ typedef struct RecordSample {
  * so that many processes of one name take one row; what finds no room is counted as lost.
  */
 
-#define RECORD_MAX_LENGTH_ROWS 8192u
+#define RECORD_MAX_LENGTH_ROWS 6144u /* of 600 bytes in the kernel, also at rest */
 /*
  * Below 1 microsecond; then from each power of two of them to the next; the last has no end and
  * begins at 18 minutes. A power of two.

@@ -35,10 +35,11 @@ END_TEST
 START_TEST(empty_names_are_names) {
         _cleanup_(key_part_done) KeyPart part = {};
         KeyCensus *census = &part.census;
+        const char skeleton[] = ""; /* nobody else's: compilers share literals */
 
         ck_assert_int_eq(key_census_add(census, (Span){ NULL, 0 }, (Span){ NULL, 0 }), 0);
         add(census, "", "");
-        ck_assert(!is_shared(census, span_of("")));
+        ck_assert(!is_shared(census, span_of(skeleton)));
 }
 END_TEST
 

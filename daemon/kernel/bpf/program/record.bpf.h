@@ -227,10 +227,12 @@ static __always_inline RecordPart take(__u64 ns, __u32 draw) {
 
 /* lengths */
 
-/* Empty but for a recording. */
+/*
+ * Empty but for a recording. It has its memory from the beginning: an interrupt may wake many
+ * threads that all have new rows, and the allocator for programs keeps one ready on each CPU.
+ */
 struct {
         __uint(type, BPF_MAP_TYPE_HASH);
-        __uint(map_flags, BPF_F_NO_PREALLOC);
         __uint(max_entries, RECORD_MAX_LENGTH_ROWS);
         __type(key, RecordLengthKey);
         __type(value, RecordLengths);

@@ -439,7 +439,11 @@ int BPF_PROG(end_wait, struct task_struct *woken) {
 }
 
 /*
- * Run for each thread when the recording ends: a wait that goes on is a sample of its own. Whoever
+ * Run for each thread before the recording begins: memory for what is noted of it comes from here,
+ * where the allocator can fetch more of it between two threads. An interrupt that wakes many of
+ * them soon finds none.
+ *
+ * Run again when the recording ends: a wait that goes on is a sample of its own. Whoever
  * waits for a CPU is one as well. It is told to whoever reads, not to the ring. With a filter,
  * threads that it takes are told of in any case: this is how it is known which these are.
  */
@@ -455,7 +459,13 @@ int record_rest(struct bpf_iter__task *context) {
         __u32 place;
         long n = 0;
 
-        if (!task || id == 0 || task->exit_state || !is_recorded(task) || !is_wanted(task))
+        if (!task || task->exit_state)
+                return 0;
+        if (id == 0) {
+                (void) bpf_task_storage_get(&recorded, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+                return 0;
+        }
+        if (!is_recorded(task) || !is_wanted(task))
                 return 0;
         of = bpf_task_storage_get(&reasons, task, 0, 0);
         mine = bpf_task_storage_get(&recorded, task, 0, 0);

@@ -5,11 +5,9 @@
 #include "interface/error-list.h"
 #include "json/json-writer.h"
 #include "render/cell.h"
-#include "report/course-view.h"
 #include "report/group-view.h"
+#include "report/stack-list.h"
 #include "report/stack-report.h"
-#include "report/histogram-view.h"
-#include "report/waker-view.h"
 #include "session/complain.h"
 #include "session/reference.h"
 #include "session/snapshot-call.h"
@@ -234,47 +232,22 @@ static bool asks_for_rest(const Session *session) {
                (options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE);
 }
 
-static int show_wakers(Session *session, const SubjectReference *subject) {
+/* @option is the one that asks for the list in place of stacks. */
+static int show_list(Session *session, const SubjectReference *subject, const StackListKind *kind,
+                     const char *option) {
         _cleanup_(session_call_done) SessionCall call = {};
-        _cleanup_(waker_view_done) WakerView view = {
-                .session = session,
-                .has_rest = asks_for_rest(session),
-        };
-        int r = check_recording(session, subject, "--wakers");
-
-        if (r != 0)
-                return r;
-        waker_view_write_parameters(&view, begin_stacks(&subject->ends[0], &call));
-        return session_call(session, &call, waker_view_on_reply, &view);
-}
-
-static int show_course(Session *session, const SubjectReference *subject) {
-        _cleanup_(session_call_done) SessionCall call = {};
-        _cleanup_(course_view_done) CourseView view = {
+        _cleanup_(stack_list_done) StackList list = {
+                .kind = kind,
                 .session = session,
                 .name = subject->text,
                 .has_rest = asks_for_rest(session),
         };
-        int r = check_recording(session, subject, "--course");
+        int r = check_recording(session, subject, option);
 
         if (r != 0)
                 return r;
-        course_view_write_parameters(&view, begin_stacks(&subject->ends[0], &call));
-        return session_call(session, &call, course_view_on_reply, &view);
-}
-
-static int show_histogram(Session *session, const SubjectReference *subject) {
-        _cleanup_(session_call_done) SessionCall call = {};
-        _cleanup_(histogram_view_done) HistogramView view = {
-                .session = session,
-                .has_rest = asks_for_rest(session),
-        };
-        int r = check_recording(session, subject, "--histogram");
-
-        if (r != 0)
-                return r;
-        histogram_view_write_parameters(&view, begin_stacks(&subject->ends[0], &call));
-        return session_call(session, &call, histogram_view_on_reply, &view);
+        stack_list_write_parameters(&list, begin_stacks(&subject->ends[0], &call));
+        return session_call(session, &call, stack_list_on_reply, &list);
 }
 
 /*
@@ -383,11 +356,11 @@ int verb_show(Session *session) {
         if (r == 0)
                 r = subject_open(options->arguments[1], &subject);
         if (r == 0 && options_have(options, OPTION_WAKERS))
-                return show_wakers(session, &subject);
+                return show_list(session, &subject, &waker_list, "--wakers");
         if (r == 0 && options_have(options, OPTION_COURSE))
-                return show_course(session, &subject);
+                return show_list(session, &subject, &course_list, "--course");
         if (r == 0 && options_have(options, OPTION_HISTOGRAM))
-                return show_histogram(session, &subject);
+                return show_list(session, &subject, &histogram_list, "--histogram");
         if (r == 0 && alone)
                 return show_stacks_alone(session, &subject, 1, form);
         if (r == 0 && subject.is_interval)

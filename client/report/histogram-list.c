@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "report/histogram-view.h"
+/* How long waits were, by the threads that waited and what for, those of most time first. */
+#include "report/stack-list.h"
 
 #include <stdio.h>
 
@@ -7,7 +8,6 @@
 #include "render/compact.h"
 #include "render/lines.h"
 #include "render/printable.h"
-#include "report/stack-report.h"
 #include "session/complain.h"
 #include "stack/stack-text.h"
 
@@ -18,33 +18,6 @@
 #define SHARE_COLUMNS 6u
 /* What a hostile daemon could send beyond these would fill a screen with lines of nothing. */
 #define MAX_BUCKETS 64u
-
-void histogram_view_done(HistogramView *view) {
-        (void) json_object_put(view->first);
-        json_out_done(&view->out);
-        row_writer_done(&view->rows);
-}
-
-static bool is_json(const HistogramView *view) {
-        return view->session->json != JSON_STYLE_OFF;
-}
-
-static bool is_rows(const HistogramView *view) {
-        const Options *options = view->session->options;
-
-        return options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE;
-}
-
-void histogram_view_write_parameters(const HistogramView *view, JsonWriter *writer) {
-        const Options *options = view->session->options;
-        bool is_whole = is_json(view) || is_rows(view);
-
-        json_write_member_bool(writer, "histogram", true);
-        if ((!is_whole || options_have(options, OPTION_LIMIT)) && options->view.limit > 0)
-                json_write_member_u64(writer, "limit", options->view.limit);
-        if (!view->has_rest)
-                stack_report_write_places(writer);
-}
 
 /* for programs */
 
@@ -124,15 +97,15 @@ static void append_percentile(Buffer *text, const Bucket *buckets, size_t n, uns
 }
 
 /* Of all places that are shown. */
-static double shown_ns(const HistogramView *view) {
-        json_object *places = cell_member(view->first, "places");
+static double shown_ns(const StackList *list) {
+        json_object *places = cell_member(list->first, "places");
         json_object_iter place;
         double ns = 0;
 
         if (!json_object_is_type(places, json_type_object))
                 return 0;
         json_object_object_foreachC(places, place) {
-                if (view->has_rest || !stack_place_is_rest(span_of(place.key)))
+                if (list->has_rest || !stack_place_is_rest(span_of(place.key)))
                         ns += (double) json_object_get_uint64(place.val);
         }
         return ns;
@@ -159,7 +132,7 @@ static void append_bar(Buffer *line, const Terminal *terminal, unsigned n) {
 }
 
 /* "app/worker lock: 614 waits, 7.52s, 81 %, p50 4.1ms..8.2ms, p99 16ms..33ms" */
-static void append_title(Buffer *text, const HistogramView *view, json_object *histogram,
+static void append_title(Buffer *text, const StackList *list, json_object *histogram,
                          const Bucket *buckets, size_t n) {
         uint64_t n_waits = cell_u64(histogram, "count");
         double ns = (double) cell_u64(histogram, "ns");
@@ -171,7 +144,7 @@ static void append_title(Buffer *text, const HistogramView *view, json_object *h
                              n_waits == 1 ? "" : "s");
         compact_append_span(text, ns);
         buffer_append_text(text, ", ");
-        compact_append_percent(text, percent_of(ns, shown_ns(view)));
+        compact_append_percent(text, percent_of(ns, shown_ns(list)));
         append_percentile(text, buckets, n, 50);
         append_percentile(text, buckets, n, 99);
 }
@@ -208,17 +181,17 @@ static int append_buckets(Buffer *text, const Terminal *terminal, const Bucket *
         return buffer_failure(&cell) < 0 ? buffer_failure(&cell) : buffer_failure(text);
 }
 
-static int print_histogram(HistogramView *view, json_object *histogram) {
-        const Terminal *terminal = &view->session->terminal;
+static int print_histogram(StackList *list, json_object *histogram) {
+        const Terminal *terminal = &list->session->terminal;
         const Lines lines = { .out = stdout, .terminal = terminal };
         _cleanup_(buffer_done) Buffer title = {}, text = {};
         Bucket buckets[MAX_BUCKETS];
         size_t n = take_buckets(histogram, buckets);
         int r;
 
-        append_title(&title, view, histogram, buckets, n);
+        append_title(&title, list, histogram, buckets, n);
         r = append_buckets(&text, terminal, buckets, n);
-        if (view->n > 0)
+        if (list->n_histograms++ > 0)
                 (void) putchar('\n');
         if (r == 0)
                 r = lines_print_buffer(&lines, "", &title);
@@ -228,14 +201,18 @@ static int print_histogram(HistogramView *view, json_object *histogram) {
 }
 
 /* "waits of process 71 called nginx*, by length" */
-static int print_heading(const HistogramView *view) {
-        const Session *session = view->session;
+static int print_heading(StackList *list) {
+        const Session *session = list->session;
         _cleanup_(buffer_done) Buffer scope = {};
         const char *line = "";
-        int r = session_page(view->session);
+        int r;
+
+        if (!stack_list_is_for_people(list))
+                return 0;
+        r = session_page(list->session);
 
         if (r == 0)
-                r = stack_append_scope(&scope, cell_member(view->first, "recording"));
+                r = stack_append_scope(&scope, cell_member(list->first, "recording"));
         if (r == 0)
                 r = buffer_terminate(&scope, &line);
         if (r == 0 && session->legend == TABLE_LEGEND_SHOWN)
@@ -243,15 +220,15 @@ static int print_heading(const HistogramView *view) {
         return r;
 }
 
-static void print_end(const HistogramView *view, uint64_t n_hidden) {
-        const Session *session = view->session;
+static int print_end(StackList *list, uint64_t n_hidden) {
+        const Session *session = list->session;
         const Lines lines = { .out = stdout, .terminal = &session->terminal };
-        json_object *facts = cell_member(view->first, "recording");
+        json_object *facts = cell_member(list->first, "recording");
         unsigned long long n_lost = cell_u64(facts, "lostLengths"),
                            n_unknown = cell_u64(facts, "unknownLengths");
         bool is_chatty = session->is_chatty && session->legend == TABLE_LEGEND_SHOWN;
 
-        if (view->n == 0)
+        if (list->n_histograms == 0)
                 (void) fputs("no waits\n", stdout);
         else if (n_lost > 0 || n_unknown > 0 || is_chatty)
                 (void) putchar('\n');
@@ -262,56 +239,19 @@ static void print_end(const HistogramView *view, uint64_t n_hidden) {
                 lines_format(&lines, "",
                              "%llu wait%s not among these: nobody knows when they began", n_unknown,
                              n_unknown == 1 ? " is" : "s are");
-        if (is_chatty && !view->has_rest)
+        if (is_chatty && !list->has_rest)
                 lines_format(&lines, "", "waits for work are not among these (--all-rows)");
         if (is_chatty && n_hidden > 0)
                 lines_format(&lines, "", "%llu more (--limit 0)", (unsigned long long) n_hidden);
+        return 0;
 }
 
-/* replies */
-
-static int begin(HistogramView *view, json_object *reply) {
-        view->first = json_object_get(reply);
-        if (is_rows(view)) {
-                stack_report_begin_rows(view->session, &view->rows, reply, write_rows);
-                return view->rows.error;
-        }
-        if (!is_json(view))
-                return print_heading(view);
-        return stack_report_begin_json(view->session, &view->out, reply, "histograms");
-}
-
-static int add(HistogramView *view, json_object *histogram) {
-        int r = 0;
-
-        if (is_rows(view)) {
-                write_rows(&view->rows, histogram);
-                r = view->rows.error;
-        } else if (is_json(view)) {
-                json_out_value(&view->out, histogram);
-                r = view->out.error;
-        } else
-                r = print_histogram(view, histogram);
-        view->n++;
-        return r;
-}
-
-int histogram_view_on_reply(void *userdata, Connection *connection, json_object *parameters,
-                            bool last) {
-        json_object *histograms = cell_member(parameters, "histograms");
-        HistogramView *view = userdata;
-        uint64_t n_hidden = cell_u64(parameters, "hiddenHistograms");
-        int r = view->first ? 0 : begin(view, parameters);
-
-        for (size_t i = 0; r == 0 && i < cell_length(histograms); i++)
-                r = add(view, cell_element(histograms, i));
-        if (r == 0 && last && is_json(view)) {
-                json_out_end(&view->out);
-                json_out_member_u64(&view->out, "hiddenHistograms", n_hidden);
-                json_out_end(&view->out);
-                return session_finish_json(&view->out);
-        }
-        if (r == 0 && last && !is_rows(view))
-                print_end(view, n_hidden);
-        return r < 0 ? complain_errno(r, "write the result to stdout") : r;
-}
+const StackListKind histogram_list = {
+        .parameter = "histogram",
+        .elements = "histograms",
+        .hidden = "hiddenHistograms",
+        .begin = print_heading,
+        .write_rows = write_rows,
+        .add = print_histogram,
+        .end = print_end,
+};

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A headless Chromium, driven over the W3C WebDriver protocol of chromedriver, on the loopback alone."""
+import atexit
 import base64
 import json
 import os
@@ -7,6 +8,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 import urllib.error
 import urllib.request
 
@@ -20,17 +22,28 @@ QUIET = ("--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no
 
 
 class Browser:
-    """One window; its profile lives in a directory of the test."""
+    """One window, with a profile of its own. It starts in seconds, so the cases of a test have one together."""
 
-    def __init__(self, directory):
+    _shared = None
+
+    @classmethod
+    def shared(cls):
+        """That of this program, as if it had just begun."""
+        if not cls._shared:
+            cls._shared = cls()
+            atexit.register(cls._shared.close)
+        cls._shared.reset()
+        return cls._shared
+
+    def __init__(self):
         programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
         for name, path in programs.items():
             if not path:
                 raise Skip(f"{name} is not installed")
-        profile = pathlib.Path(directory) / "profile"
-        profile.mkdir()
+        self.profile = tempfile.TemporaryDirectory(prefix="ctprof-test-", ignore_cleanup_errors=True)
+        profile = self.profile.name
         # A home of its own: no crash handler, no fonts cached for others.
-        environment = {**os.environ, "HOME": str(profile), "XDG_CONFIG_HOME": str(profile), "XDG_CACHE_HOME": str(profile)}
+        environment = {**os.environ, "HOME": profile, "XDG_CONFIG_HOME": profile, "XDG_CACHE_HOME": profile}
         self.process = subprocess.Popen([programs["chromedriver"], "--port=0", "--allowed-ips=127.0.0.1"], env=environment,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = self.page = None
@@ -50,6 +63,7 @@ class Browser:
         except BaseException:
             self.process.kill()
             self.process.wait()
+            self.profile.cleanup()
             raise
 
     def _call(self, method, path, body=None):
@@ -62,6 +76,11 @@ class Browser:
         except urllib.error.HTTPError as error:
             what = json.load(error)["value"]
             raise AssertionError(f"{what['error']}: {what['message'].splitlines()[0]}") from None
+
+    def reset(self):
+        self._call("POST", "/url", {"url": "about:blank"})
+        self.protocol("Emulation.clearDeviceMetricsOverride")
+        self.protocol("Emulation.setEmulatedMedia", features=[])
 
     def open(self, path):
         self.page = pathlib.Path(path).resolve().as_uri()
@@ -118,9 +137,4 @@ class Browser:
         finally:
             self.process.terminate()
             self.process.wait(30)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
+            self.profile.cleanup()

@@ -48,7 +48,7 @@ class Page:
             self.size = len(result.out.encode())
             page = directory / "page.html"
             page.write_text(result.out, encoding="utf-8")
-            self.browser = Browser(directory)
+            self.browser = Browser.shared()
             self.browser.open(page)
         except BaseException:
             self.temporary.__exit__(None, None, None)
@@ -61,7 +61,6 @@ class Page:
             expect_equal(said, [], "what the console says")
             expect_equal([address for address in asked if not address.startswith(("file:", "data:"))], [], "asked for")
         finally:
-            self.browser.close()
             self.temporary.__exit__(None, None, None)
 
     def boxes(self):

@@ -42,17 +42,14 @@ class Made:
         self.directory = self.temporary.__enter__()
         try:
             self.files = [compile_snapshot(self.directory, name, self.change) for name in ("before", "after")]
-            self.browser = Browser(self.directory)
+            self.browser = Browser.shared()
         except BaseException:
             self.temporary.__exit__(None, None, None)
             raise
         return self
 
     def __exit__(self, *_):
-        try:
-            self.browser.close()
-        finally:
-            self.temporary.__exit__(None, None, None)
+        self.temporary.__exit__(None, None, None)
 
     def json(self, *options, files=None):
         files = files or self.files
@@ -978,26 +975,26 @@ def many_rows():
         expect_equal(result.status, 0, "compare", result.err)
         page = directory / "page.html"
         page.write_text(result.out, encoding="utf-8")
-        with Browser(directory) as browser:
-            browser.open(page)
-            n, elements, milliseconds = browser.run("""
-                return [page.table.rows.length, document.getElementsByTagName("tr").length,
-                    performance.getEntriesByType("navigation")[0].domComplete];""")
-            expect(n >= 190000, "rows", n)
-            expect(elements < 2000, "rows as elements", elements)
-            expect(milliseconds < 30000, "it takes", milliseconds, "ms to open")
-            milliseconds = browser.run("""
-                const begin = performance.now();
-                page.table.grid.sort(4);
-                return performance.now() - begin;""")
-            expect(milliseconds < 10000, "it takes", milliseconds, "ms to sort")
-            last = browser.run("""
-                const view = page.table.grid.element;
-                view.scrollTop = view.scrollHeight;
-                return new Promise((done) => setTimeout(() => done([
-                    Array.from(view.querySelectorAll("tr[data-row]")).at(-1).dataset.row, page.table.grid.rows.length]), 300));""")
-            expect_equal(int(last[0]), last[1] - 1, "the last row is in sight")
-            expect_equal(browser.logs()[0], [], "console")
+        browser = Browser.shared()
+        browser.open(page)
+        n, elements, milliseconds = browser.run("""
+            return [page.table.rows.length, document.getElementsByTagName("tr").length,
+                performance.getEntriesByType("navigation")[0].domComplete];""")
+        expect(n >= 190000, "rows", n)
+        expect(elements < 2000, "rows as elements", elements)
+        expect(milliseconds < 30000, "it takes", milliseconds, "ms to open")
+        milliseconds = browser.run("""
+            const begin = performance.now();
+            page.table.grid.sort(4);
+            return performance.now() - begin;""")
+        expect(milliseconds < 10000, "it takes", milliseconds, "ms to sort")
+        last = browser.run("""
+            const view = page.table.grid.element;
+            view.scrollTop = view.scrollHeight;
+            return new Promise((done) => setTimeout(() => done([
+                Array.from(view.querySelectorAll("tr[data-row]")).at(-1).dataset.row, page.table.grid.rows.length]), 300));""")
+        expect_equal(int(last[0]), last[1] - 1, "the last row is in sight")
+        expect_equal(browser.logs()[0], [], "console")
 
 
 @test
@@ -1011,10 +1008,10 @@ def run_tells_its_command():
         expect("<b>said</b>" in result.err, "the command's own words", result.err)
         page = directory / "page.html"
         page.write_text(result.out, encoding="utf-8")
-        with Browser(directory) as browser:
-            browser.open(page)
-            text = browser.run("return document.getElementById('top').innerText;")
-            expect("echo '\\''<b>said</b>'\\''; exit 7" in text and ": exit 7, " in text, text)
+        browser = Browser.shared()
+        browser.open(page)
+        text = browser.run("return document.getElementById('top').innerText;")
+        expect("echo '\\''<b>said</b>'\\''; exit 7" in text and ": exit 7, " in text, text)
 
 
 @test

@@ -121,6 +121,43 @@ class Caller:
             changes = ()
         return Call(f"{PROFILER}.Capture", parameters, more=self.maybe(0.5), changes=changes)
 
+    def record(self):
+        rng = self.rng
+        parameters, changes = {"forNs": rng.choice([1, 50, 300, 1500]) * 1_000_000}, ()
+        if self.maybe(0.4):
+            parameters["tag"] = self.own_name()
+            parameters["replace"] = self.maybe(0.9)
+            changes = (parameters["tag"],)
+        elif self.maybe(0.3):
+            parameters["anonymous"] = True
+        choices = {
+            "periodNs": lambda: rng.choice([1_000_000, 10_000_000, 1_000_000_000]),
+            "stackBytes": lambda: rng.choice([0, 1024, 16384]),
+            "kernelStacks": lambda: self.maybe(0.5),
+            "onCpu": lambda: self.maybe(0.5),
+            "wakers": lambda: self.maybe(0.5),
+            "everyNs": lambda: rng.choice([100_000_000, 1_000_000_000]),
+            "lines": lambda: self.maybe(0.3),
+            "filter": lambda: rng.choice([{"uids": [self.uid]}, {"comm": "k*"}, {"pids": [1]}, {}]),
+        }
+        parameters.update((key, make()) for key, make in choices.items() if self.maybe(0.25))
+        if parameters.get("stackBytes") == 0:
+            parameters.pop("lines", None)
+        return Call(f"{PROFILER}.Record", parameters, more=True, changes=changes)
+
+    def end_recording(self):
+        return Call(f"{PROFILER}.EndRecording")
+
+    def stacks(self):
+        parameters = {"recording": {"name": self.some_name()}}
+        if self.maybe(0.6):
+            parameters["limit"] = self.rng.choice([0, 1, 10, 1000])
+        for key in ("wakers", "course", "histogram", "files", "lines"):
+            if self.maybe(0.2):
+                parameters[key] = self.maybe(0.8)
+        # A snapshot has none, and a recording not all of these.
+        return Call(f"{PROFILER}.Stacks", parameters, more=True, right=None)
+
     def list(self):
         parameters = {}
         if self.maybe(0.3):
@@ -204,7 +241,7 @@ class Caller:
 
     METHODS = [("capture", 10), ("list", 10), ("show", 14), ("compare", 14), ("compare_sets", 5), ("info", 8),
                ("metric_list", 3), ("verify", 5), ("remove", 6), ("rename", 4), ("export", 6), ("import_", 5),
-               ("status", 5), ("get_info", 3), ("get_description", 2), ("wrong", 8)]
+               ("status", 5), ("record", 3), ("end_recording", 2), ("stacks", 6), ("get_info", 3), ("get_description", 2), ("wrong", 8)]
 
     def any(self):
         names, weights = zip(*self.METHODS)
@@ -239,7 +276,13 @@ def wrong_calls():
         ("Rename", {"name": "x"}, False), ("Export", {"snapshot": latest, "format": "gif"}, False),
         ("Export", {"snapshot": {"fileDescriptor": 0}}, False),
         ("Import", {"fileDescriptor": 0, "tag": "a"}, False), ("Import", {"fileDescriptor": -1}, False),
-        ("Import", {"tag": "a"}, False), ("MetricList", {"all": True}, False), ("Status", {"all": True}, False),
+        ("Import", {"tag": "a"}, False), ("Record", {"forNs": 1}, False), ("Record", {"forNs": 0}, True),
+        ("Record", {"forNs": 1, "periodNs": "10ms"}, True), ("Record", {"forNs": 1, "stackBytes": 16385}, True),
+        ("Record", {"forNs": 1, "onCpu": False, "offCpu": False}, True), ("Record", {"forNs": 1, "wakers": True, "offCpu": False}, True),
+        ("Record", {"forNs": 1, "everyNs": 1}, True), ("Record", {"forNs": 1, "filter": {"colour": 1}}, True),
+        ("EndRecording", {"all": True}, False), ("Stacks", {}, True), ("Stacks", {"recording": latest}, False),
+        ("Stacks", {"recording": latest, "limit": -1}, True), ("Stacks", {"recording": latest, "places": ["nowhere"]}, True),
+        ("MetricList", {"all": True}, False), ("Status", {"all": True}, False),
         ("NoSuchMethod", {}, False)]
     calls += [("Capture", {"tag": name}, False) for name in ODD_NAMES]
     calls += [("Remove", {"names": [name]}, False) for name in ODD_NAMES if name != "latest"]

@@ -77,6 +77,23 @@ def _check_set_row(name, cell):
         _expect(cell["p"] <= cell["pAdjusted"] * (1 + 1e-9) and cell["pAdjusted"] <= 1, name, cell)
 
 
+def _check_stacks(whole):
+    """Stacks, or lengths of waits, have all of the time of their places, as far as there are all of them."""
+    sums = collections.Counter()
+    for stack in whole.get("stacks") or ():
+        _expect(stack["ns"] >= 0 and stack["samples"] >= 0 and stack["frames"], "a stack", stack)
+        sums[stack["place"]] += stack["ns"]
+    for lengths in whole.get("histograms") or ():
+        buckets = lengths["buckets"]
+        for key in ("count", "ns"):
+            _expect(lengths[key] == sum(bucket[key] for bucket in buckets), key, "of", lengths)
+        _expect(all(bucket["atLeastNs"] * bucket["count"] <= bucket["ns"] for bucket in buckets), "lengths", lengths)
+        sums[lengths["place"]] += lengths["ns"]
+    hidden = whole.get("hiddenStacks", 0) + whole.get("hiddenHistograms", 0)
+    for place, ns in whole["places"].items():
+        _expect(sums[place] <= ns if hidden else sums[place] == ns, place, "has", ns, "and its rows", sums[place])
+
+
 def check(name, replies):
     """All replies to one successful call; returns them merged."""
     for reply in replies:
@@ -102,7 +119,9 @@ def check(name, replies):
         for group in whole.get("groups") or ():
             for metric, cell in {**group["metrics"], **group["derived"]}.items():
                 _check_set_row(metric, cell)
-    if name == "Capture":
+    if name == "Stacks":
+        _check_stacks(whole)
+    if name in ("Capture", "Record"):
         head = whole["snapshot"]
         _expect(head["startRealtimeNs"] <= head["endRealtimeNs"] and head["threads"] >= head["processes"] > 0, head)
     for source in whole.get("sources") or ():

@@ -26,7 +26,7 @@ JOB_FAILED = f"{PROFILER}.JobFailed"
 # What a right call may meet, as others are there: everything but that it was wrong.
 WRONG = {f"{SERVICE}.{name}" for name in ("InvalidParameter", "MethodNotFound", "InterfaceNotFound",
                                           "MethodNotImplemented", "ExpectedMore")} | {f"{PROFILER}.InvalidName"}
-ENDS_LIVES = {"Capture", "Import", "Remove", "Rename"}
+ENDS_LIVES = {"Capture", "Import", "Record", "Remove", "Rename"}
 
 
 def short(error):

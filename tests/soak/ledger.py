@@ -45,7 +45,7 @@ class Ledger:
         self.counts[method] += 1
         for name in parameters.get("rotated") or ():
             self.rotated[name] += 1
-        if method == "Capture" and "fileDescriptor" not in parameters:
+        if method in ("Capture", "Record") and "fileDescriptor" not in parameters:
             self._begin(parameters["snapshot"], sent)
         if parameters.get("replaced"):
             self._taken(uid, parameters["replaced"], "replaced")
@@ -70,12 +70,12 @@ class Ledger:
         self.counts["calls of unknown end"] += 1
         for name in names:
             self.doubts[name] = max(answered, self.doubts.get(name, 0))
-        if method in ("Capture", "Import"):
+        if method in ("Capture", "Import", "Record"):
             self.adding_doubt = max(answered, self.adding_doubt)
 
     def take_log(self, text):
         """What the daemon logged: also rotations and captures of which no caller heard."""
-        self.logged = set(re.findall(r'(?:took|imported) snapshot "([^"]+)"', text))
+        self.logged = set(re.findall(r'(?:took snapshot|imported snapshot|recorded) "([^"]+)"', text))
         logged = collections.Counter(re.findall(r"made room by removing snapshot \"?([^\s\"]+)", text))
         for name, n in self.rotated.items():
             if logged[name] < n:

@@ -125,13 +125,14 @@ def hang_up(client):
     caller = client.caller
     call = client.rng.choice([
         lambda: caller.capture("x"), lambda: caller.remove("x"), lambda: caller.rename("x"),
-        lambda: caller.import_("x"), caller.show, caller.compare, caller.compare_sets, caller.verify, caller.export])()
+        lambda: caller.import_("x"), caller.record, caller.stacks, caller.show, caller.compare, caller.compare_sets, caller.verify,
+        caller.export])()
     with client.connect() as peer:
         client.send_call(peer, call)
         client.nap(client.rng.choice([0, 0.001, 0.02, 0.1, 0.5]))
         if client.rng.random() < 0.3:
             peer.socket.shutdown(socket.SHUT_WR)
-    if call.changes or call.name == "Capture":
+    if call.changes or call.name in ("Capture", "Record"):
         client.tell("doubt", call.name, call.changes, time.monotonic() + 5)
     return "left"
 

@@ -102,12 +102,25 @@ def numbers_bite():
     def show(**changes):
         return checks.check("Show", [{"parameters": {"groups": [{**group, **changes}]}}])
 
+    stack = {"place": "lock", "ns": 5, "samples": 1, "frames": ["main"]}
+    lengths = {"place": "lock", "count": 2, "ns": 5, "buckets": [{"atLeastNs": 2, "belowNs": 4, "count": 2, "ns": 5}]}
+
+    def stacks(places, **rows):
+        return checks.check("Stacks", [{"parameters": {"places": places}}, {"parameters": rows}])
+
     def compare(**changes):
         return checks.check("Compare", [{"parameters": {"groups": [{**pair, **changes}]}}])
 
     show()
     compare()
-    wrong = [lambda: show(threads=0), lambda: show(threads=1),
+    stacks({"lock": 5}, stacks=[stack], hiddenStacks=0)
+    stacks({"lock": 9}, stacks=[stack], hiddenStacks=3)
+    stacks({"lock": 5}, histograms=[lengths], hiddenHistograms=0)
+    wrong = [lambda: stacks({"lock": 9}, stacks=[stack], hiddenStacks=0), lambda: stacks({"lock": 4}, stacks=[stack], hiddenStacks=1),
+             lambda: stacks({"lock": 5}, stacks=[{**stack, "frames": []}]),
+             lambda: stacks({"lock": 5}, histograms=[{**lengths, "count": 3}]),
+             lambda: stacks({"lock": 3}, histograms=[{**lengths, "ns": 3, "buckets": [{**lengths["buckets"][0], "ns": 3}]}]),
+             lambda: show(threads=0), lambda: show(threads=1),
              lambda: show(metrics={"minflt": {**cell, "value": None}}),
              lambda: show(members=[{"name": "x", "threads": 3}]),
              lambda: compare(metrics={"minflt": {**row, "delta": 2}}),

@@ -9,7 +9,7 @@ systemd would start it. After each kill every snapshot is what the last answer a
 that was not answered may have made of it; all that is listed verifies; no job, no temporary and no descriptor
 is left; calls that were made while no daemon lived are answered.
 
-The kills are 100, or $CTPROF_KILLS; the instants follow from $CTPROF_TEST_SEED.
+The kills are 40, or $CTPROF_KILLS; the instants follow from $CTPROF_TEST_SEED.
 """
 import collections
 import contextlib
@@ -24,7 +24,7 @@ import time
 from harness import (CTPROFCTL, CTPROFD, Daemon, Idle, call, end, expect, expect_equal, main, private_host, receive,
                      settled, temporary, test, wait_until, without_programs)
 
-KILLS = int(os.environ.get("CTPROF_KILLS", "100"))
+KILLS = int(os.environ.get("CTPROF_KILLS", "40"))
 SEED = int(os.environ.get("CTPROF_TEST_SEED", "20261120"))
 INTERFACE = "io.ctprof.Profiler."
 BUDGET = 30  # snapshots
@@ -351,7 +351,7 @@ class Theatre:
 
     def missed(self):
         """Kinds that were not hit by more than one kill in a hundred; a short run may miss any."""
-        return [kind for kind in KINDS if KILLS >= 100 and self.killed[kind] <= KILLS // 100]
+        return [kind for kind in KINDS if KILLS >= 40 and self.killed[kind] <= KILLS // 100]
 
     def enough(self):
         """What chance has not hit by twice the number is not there to hit."""

@@ -81,7 +81,7 @@ STAGES = (
     Stage("clang", "run merge", "clang with sanitizers: the build, and the corpora of the fuzz targets",
           build="build-clang", suites=("corpus",)),
     Stage("clang-unit", "all", "clang with sanitizers: all unit tests",
-          build="build-clang", suites=("unit",)),
+          build="build-clang", suites=("unit",), environment={"CTPROF_THOROUGH": "1"}),
     Stage("static", "run merge", "clang-tidy, cppcheck and gcc -fanalyzer read what changed",
           build="build-dev", command=("tests/static/run", "--changed")),
     Stage("static-all", "all", "clang-tidy, cppcheck and gcc -fanalyzer read every file",

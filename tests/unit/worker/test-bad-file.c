@@ -167,6 +167,11 @@ START_TEST(a_file_longer_than_any_snapshot_is_refused_at_once) {
 }
 END_TEST
 
+/* A job for each byte takes minutes. The last byte is always among them. */
+static size_t stride(void) {
+        return getenv("CTPROF_THOROUGH") ? 1 : 3;
+}
+
 START_TEST(a_file_cut_anywhere_is_refused) {
         FixtureSnapshot good = FIXTURE_SNAPSHOT;
         char what[64], *bytes;
@@ -174,10 +179,10 @@ START_TEST(a_file_cut_anywhere_is_refused) {
         size_t n;
 
         bytes = fixture_bytes(fd, &n);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = (n - 1) % stride(); i < n; i += stride()) {
                 (void) snprintf(what, sizeof(what), "cut at %zu of %zu", i, n);
                 cut = fixture_file(bytes, i);
-                read_one(i % N_READERS, cut, what, WORKER_FREE);
+                read_one(i / stride() % N_READERS, cut, what, WORKER_FREE);
                 verify_one(cut, what, WORKER_FREE);
                 (void) close(cut);
         }
@@ -193,14 +198,14 @@ START_TEST(a_flipped_bit_is_noticed) {
         size_t n;
 
         bytes = fixture_bytes(fd, &n);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = (n - 1) % stride(); i < n; i += stride()) {
                 char bit = (char) (1 << i % 8);
 
                 (void) snprintf(what, sizeof(what), "bit %zu of byte %zu of %zu", i % 8, i, n);
                 bytes[i] = (char) (bytes[i] ^ bit);
                 flipped = fixture_file(bytes, n);
                 bytes[i] = (char) (bytes[i] ^ bit);
-                read_one(i % N_READERS, flipped, what, WORKER_FREE);
+                read_one(i / stride() % N_READERS, flipped, what, WORKER_FREE);
                 verify_one(flipped, what, WORKER_FREE);
                 (void) close(flipped);
         }

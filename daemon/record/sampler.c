@@ -81,12 +81,21 @@ struct Sampler {
         RecordEnd full; /* why nothing more should be taken; RECORD_END_UNKNOWN: it may be */
 };
 
+static int await(const Sampler *sampler, short events) {
+        const SamplerOptions *options = &sampler->options;
+
+        return options->await ? options->await(options->userdata, events) : 0;
+}
+
 /* The next message of the other job that is an answer: that it is full may come before it. */
 static int receive_answer(Sampler *sampler, RecordMessageKind kind, RecordMessage *ret) {
         const RecordFull *full;
         int r;
 
         do {
+                r = await(sampler, POLLIN);
+                if (r < 0)
+                        return r;
                 r = record_message_receive(sampler->options.socket, sampler->space, ret);
                 if (r < 0)
                         return r;
@@ -385,6 +394,8 @@ static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
                 r = know_process(sampler, sample);
         if (r == 0)
                 r = tell_object(sampler, sample);
+        if (r == 0)
+                r = await(sampler, POLLOUT);
         if (r == 0)
                 r = record_message_send(sampler->options.socket, RECORD_MESSAGE_SAMPLE, sample, n,
                                         NULL, 0, -1);

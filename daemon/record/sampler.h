@@ -43,6 +43,11 @@ typedef struct SamplerOptions {
          * how many bytes there are; 0: none. NULL: nobody reads.
          */
         size_t (*read_stack)(void *userdata, const RecordSample *sample, void *ret);
+        /*
+         * Waits until @socket has room (POLLOUT) or an answer (POLLIN): the other job may take its
+         * time. 0 or -errno. NULL: nobody is told meanwhile that this one lives.
+         */
+        int (*await)(void *userdata, short events);
         void *userdata;
 } SamplerOptions;
 

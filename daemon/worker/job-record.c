@@ -32,6 +32,10 @@
 
 /* A memory job keeps its own time; this is for one that says nothing. */
 #define REST_PATIENCE_NS (5 * NSEC_PER_SEC)
+/* One that unwinds may be starved by what it is to tell of. */
+#define UNWIND_PATIENCE_NS (240 * NSEC_PER_SEC)
+#define UNWIND_LOOK_MS 500
+
 /* The number of a cgroup's directory is its id. */
 static int find_cgroup(Work *work, RecordScope *scope) {
         _cleanup_(cgroupfs_freep) Cgroupfs *cgroupfs = NULL;
@@ -55,27 +59,6 @@ static int find_cgroup(Work *work, RecordScope *scope) {
                                 ? "A cgroup is a path as in /proc/PID/cgroup, from / on."
                                 : "There is no such cgroup.");
         scope->filter.cgroup = status.st_ino;
-        return 0;
-}
-
-/*
- * The unwinding job tells two things: who it is, when it begins, and how it went, when it has
- * written the document. That it was full by then is no news.
- */
-static int hear(int socket, RecordMessageKind kind, void *ret, size_t n) {
-        uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
-        RecordMessage message;
-        int r;
-
-        for (unsigned i = 0; i == 0 || (i == 1 && message.kind == RECORD_MESSAGE_FULL); i++) {
-                r = record_message_receive(socket, space, &message);
-                if (r < 0)
-                        return r == -EPIPE ? -ECONNRESET : r;
-                (void) fd_close(message.fd);
-        }
-        if (message.kind != kind || message.n != n)
-                return -EBADMSG;
-        memcpy(ret, message.body, n);
         return 0;
 }
 
@@ -219,13 +202,87 @@ static int pacer_end(Pacer *pacer, RecordSummary *summary) {
         return r;
 }
 
-static int record_until_told(Work *work, Sampler *sampler, Pacer *pacer, RecordEnd *ret) {
+/* what a recording is made with */
+
+typedef struct Recorder {
+        Work *work;        /* borrowed */
+        Room *room;        /* borrowed; of the memory job */
+        int socket;        /* borrowed; to the unwinding job */
+        uint64_t begun_ns; /* CLOCK_MONOTONIC; 0: it has not begun, and there is no progress */
+} Recorder;
+
+/*
+ * A sign of life, also while what was taken is passed on and unwound, which takes minutes where
+ * jobs hardly get a CPU.
+ */
+static int tell_progress(const Recorder *recorder) {
+        uint64_t limit_ns = recorder->work->order->record.limit_ns;
+        uint64_t passed_ns = clock_now_ns(CLOCK_MONOTONIC) - recorder->begun_ns;
+
+        return answer_progress(&recorder->work->answer, "recording", MIN_OF(passed_ns, limit_ns),
+                               limit_ns);
+}
+
+/* For the unwinding job; after this its silence is that of the recording. */
+static int await_unwinder(void *userdata, short events) {
+        const Recorder *recorder = userdata;
+        struct pollfd socket = { .fd = recorder->socket, .events = events };
+        uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), until_ns = now_ns + UNWIND_PATIENCE_NS;
+        int r = 0;
+
+        while (recorder->begun_ns != 0 && r == 0 && now_ns < until_ns) {
+                r = tell_progress(recorder);
+                if (r == 0 && poll(&socket, 1, UNWIND_LOOK_MS) > 0)
+                        break;
+                now_ns = clock_now_ns(CLOCK_MONOTONIC);
+        }
+        return r;
+}
+
+static bool fits(uint32_t question, size_t n) {
+        return question == MEMORY_QUESTION_STACK && n == sizeof(StackAnswered);
+}
+
+/* The main process starts the memory job, or closes @peer_fd, which ends the room. */
+static int open_memory(void *userdata, int peer_fd) {
+        _cleanup_(fd_closep) int owned = peer_fd;
+        const Recorder *recorder = userdata;
+
+        return answer_packet(&recorder->work->answer, PACKET_MEMORY, (Span){}, &owned, 1);
+}
+
+static size_t read_stack(void *userdata, const RecordSample *sample, void *ret) {
+        const Recorder *recorder = userdata;
+        const StackAsked asked = {
+                .life = { .tgid = sample->tgid, .tid = sample->tid, .owner = sample->owner },
+                .sp = sample->sp,
+                .n_switches = sample->n_switches,
+        };
+        const RoomQuestion question = {
+                .question = MEMORY_QUESTION_STACK,
+                .body = { (const char *) &asked, sizeof(asked) },
+                .fd = -EBADF,
+        };
+        StackAnswered answer;
+        size_t n;
+
+        if (room_ask(recorder->room, &question, clock_now_ns(CLOCK_MONOTONIC) + REST_PATIENCE_NS,
+                     &answer, &n) != 0 ||
+            answer.failure != HEAP_FAILURE_NONE || answer.n > sizeof(answer.bytes))
+                return 0;
+        memcpy(ret, answer.bytes, answer.n);
+        return answer.n;
+}
+
+static int record_until_told(Recorder *recorder, Sampler *sampler, Pacer *pacer, RecordEnd *ret) {
+        Work *work = recorder->work;
         const RecordOrder *order = &work->order->record;
         struct pollfd wait = { .fd = work->answer.socket, .events = POLLIN };
         int r = sampler_start(sampler);
         /* Read after the sampler noted its beginning: a recording lasts as long as asked for. */
         uint64_t begun_ns = clock_now_ns(CLOCK_MONOTONIC), passed_ns = 0;
 
+        recorder->begun_ns = begun_ns;
         if (r == 0)
                 r = pacer_begin(pacer, begun_ns, order->limit_ns);
         /* It was ended before it began. */
@@ -250,7 +307,7 @@ static int record_until_told(Work *work, Sampler *sampler, Pacer *pacer, RecordE
                 if (r == 0)
                         r = pacer_pass(pacer, begun_ns + passed_ns);
                 if (r == 0)
-                        r = answer_progress(&work->answer, "recording", passed_ns, order->limit_ns);
+                        r = tell_progress(recorder);
                 if (r == 0 && sampler_end(sampler) != RECORD_END_UNKNOWN) {
                         *ret = sampler_end(sampler);
                         break;
@@ -259,46 +316,28 @@ static int record_until_told(Work *work, Sampler *sampler, Pacer *pacer, RecordE
         return r;
 }
 
-/* stacks of waits that go on */
+/*
+ * The unwinding job tells two things: who it is, when it begins, and how it went, when it has
+ * written the document. That it was full by then is no news.
+ */
+static int hear(Recorder *recorder, RecordMessageKind kind, void *ret, size_t n) {
+        uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
+        RecordMessage message;
+        int r;
 
-typedef struct RestStacks {
-        Work *work; /* borrowed */
-        Room *room; /* borrowed */
-} RestStacks;
-
-static bool fits(uint32_t question, size_t n) {
-        return question == MEMORY_QUESTION_STACK && n == sizeof(StackAnswered);
-}
-
-/* The main process starts the memory job, or closes @peer_fd, which ends the room. */
-static int open_memory(void *userdata, int peer_fd) {
-        _cleanup_(fd_closep) int owned = peer_fd;
-        const RestStacks *stacks = userdata;
-
-        return answer_packet(&stacks->work->answer, PACKET_MEMORY, (Span){}, &owned, 1);
-}
-
-static size_t read_stack(void *userdata, const RecordSample *sample, void *ret) {
-        const RestStacks *stacks = userdata;
-        const StackAsked asked = {
-                .life = { .tgid = sample->tgid, .tid = sample->tid, .owner = sample->owner },
-                .sp = sample->sp,
-                .n_switches = sample->n_switches,
-        };
-        const RoomQuestion question = {
-                .question = MEMORY_QUESTION_STACK,
-                .body = { (const char *) &asked, sizeof(asked) },
-                .fd = -EBADF,
-        };
-        StackAnswered answer;
-        size_t n;
-
-        if (room_ask(stacks->room, &question, clock_now_ns(CLOCK_MONOTONIC) + REST_PATIENCE_NS,
-                     &answer, &n) != 0 ||
-            answer.failure != HEAP_FAILURE_NONE || answer.n > sizeof(answer.bytes))
-                return 0;
-        memcpy(ret, answer.bytes, answer.n);
-        return answer.n;
+        for (unsigned i = 0; i == 0 || (i == 1 && message.kind == RECORD_MESSAGE_FULL); i++) {
+                r = await_unwinder(recorder, POLLIN);
+                if (r < 0)
+                        return r;
+                r = record_message_receive(recorder->socket, space, &message);
+                if (r < 0)
+                        return r == -EPIPE ? -ECONNRESET : r;
+                (void) fd_close(message.fd);
+        }
+        if (message.kind != kind || message.n != n)
+                return -EBADMSG;
+        memcpy(ret, message.body, n);
+        return 0;
 }
 
 static int answer_recorded(Work *work, const RecordSummary *summary) {
@@ -335,12 +374,12 @@ int work_record(Work *work) {
         _cleanup_(sampler_freep) Sampler *sampler = NULL;
         _cleanup_(room_freep) Room *room = NULL;
         _cleanup_(pacer_done) Pacer pacer = {};
-        RestStacks stacks = { .work = work };
+        Recorder recorder = { .work = work };
         const RoomTerms terms = {
                 .max_answer_bytes = sizeof(StackAnswered),
                 .fits = fits,
                 .open = open_memory,
-                .userdata = &stacks,
+                .userdata = &recorder,
         };
         SamplerOptions options;
         RecordProcess unwinder = {};
@@ -366,11 +405,11 @@ int work_record(Work *work) {
                 return r;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
                 return -errno;
-        socket = pair[0];
+        recorder.socket = socket = pair[0];
         r = answer_packet(&work->answer, PACKET_UNWIND, (Span){}, &pair[1], 1);
         (void) close(pair[1]);
         if (r == 0)
-                r = hear(socket, RECORD_MESSAGE_PROCESS, &unwinder, sizeof(unwinder));
+                r = hear(&recorder, RECORD_MESSAGE_PROCESS, &unwinder, sizeof(unwinder));
         if (r < 0)
                 return tell_lost_unwinder(work, r);
         options = (SamplerOptions){
@@ -396,11 +435,12 @@ int work_record(Work *work) {
                 .limit_ns = order->limit_ns,
                 .max_samples = order->max_samples,
                 .read_stack = read_stack,
-                .userdata = &stacks,
+                .await = await_unwinder,
+                .userdata = &recorder,
                 .scope = scope,
         };
         r = room_new(&terms, &room);
-        stacks.room = room;
+        recorder.room = room;
         if (r == 0)
                 r = sampler_new(&options, &sampler);
         if (r == -ENOTSUP)
@@ -414,7 +454,7 @@ int work_record(Work *work) {
         if (r == 0)
                 r = work_confine(work, work->terms->kept_inside);
         if (r == 0)
-                r = record_until_told(work, sampler, &pacer, &ended_by);
+                r = record_until_told(&recorder, sampler, &pacer, &ended_by);
         if (r == 0)
                 r = pacer_stop(&pacer);
         if (r == 0)
@@ -431,7 +471,7 @@ int work_record(Work *work) {
                 r = record_message_send(socket, RECORD_MESSAGE_END, &summary, sizeof(summary), NULL,
                                         0, output);
         if (r == 0)
-                r = hear(socket, RECORD_MESSAGE_END, &failure, sizeof(failure));
+                r = hear(&recorder, RECORD_MESSAGE_END, &failure, sizeof(failure));
         if (r == 0 && failure != 0)
                 return work_refuse(work, WIRE_ERROR_JOB_FAILED, &too_large);
         return r == 0 ? answer_recorded(work, &summary) : tell_lost_unwinder(work, r);

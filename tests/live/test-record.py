@@ -14,6 +14,7 @@ import stat
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 from fuse import Fuse, STUCK_OPEN, STUCK_PAGE
@@ -94,7 +95,7 @@ class Recording:
         self.connection.sendall(json.dumps({"method": f"{INTERFACE}Record", "parameters": parameters,
                                             "more": True}).encode() + b"\0")
 
-    def _take(self):
+    def has_more(self):
         """Reads on; False when that was the last reply."""
         while b"\0" not in self.data:
             piece = self.connection.recv(1 << 16)
@@ -112,11 +113,11 @@ class Recording:
     def until(self, is_phase):
         """Returns once it tells of such a phase."""
         while not self.replies or not is_phase(self.replies[-1]["parameters"]["progress"]["phase"]):
-            expect(self._take(), "it has ended:", self.replies[-1:])
+            expect(self.has_more(), "it has ended:", self.replies[-1:])
         return self
 
     def rest(self):
-        while self._take():
+        while self.has_more():
             pass
         return self.replies
 
@@ -2325,6 +2326,38 @@ def hostile_code_maps():
                 process.kill()
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
+
+
+@test
+def starved():
+    """while the job that unwinds hardly gets on, the recording gives signs of life, and is whole in the end"""
+    with daemon() as ctl, Recording(ctl, tag="starved", forNs=SECOND, filter={"pids": [os.getpid()]}) as recording:
+        recording.started()
+        unwinder, is_over = job(ctl, "unwind"), threading.Event()
+
+        def starve():
+            begun = time.monotonic()
+            with contextlib.suppress(ProcessLookupError):
+                while not is_over.is_set() and time.monotonic() - begun < 4:
+                    for what, seconds in ((signal.SIGSTOP, 0.4), (signal.SIGCONT, 0.002)):
+                        os.kill(unwinder, what)
+                        time.sleep(seconds)
+
+        thread = threading.Thread(target=starve)
+        thread.start()
+        try:
+            signs, told = [], True
+            while told:
+                begun = time.monotonic()
+                told = recording.has_more()
+                signs.append(time.monotonic() - begun)
+        finally:
+            is_over.set()
+            thread.join()
+        print(f"# {len(signs)} signs of life, {max(signs):.1f} s apart at most")
+        expect(sum(signs) > 2 and max(signs) < 2, "signs of life:", signs)
+        answer(recording.replies)
+        expect(stacks(ctl, "starved")[1], "no stacks")
 
 
 @test

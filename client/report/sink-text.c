@@ -83,8 +83,7 @@ static int format_head(SinkText *text, size_t max_lines, char **ret_text, size_t
         if (r == 0)
                 r = overview_print(&lines, form->kind, text->first, verbose);
         if (r == 0 && form->stacks)
-                r = stack_print_gaps(&lines, "recorded", "",
-                                     cell_member(form->recorded, "recording"));
+                r = stack_print_gaps(&lines, "recorded", "", form->recorded);
         if (r == 0 && form->stacks) {
                 Lines short_lines = lines;
 

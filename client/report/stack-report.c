@@ -89,10 +89,12 @@ void stack_report_write_parameters(const StackReport *report, JsonWriter *writer
 /* JSON */
 
 static void write_head(JsonOut *out, json_object *first) {
-        static const char *const members[] = { "snapshot", "recording", "elapsedNs", "places" };
+        static const char *const members[] = { "snapshot", "recording",         "elapsedNs",
+                                               "places",   "threadsThroughout", "threadsAddingUp" };
 
         for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                json_out_member(out, members[i], cell_member(first, members[i]));
+                if (cell_member(first, members[i]))
+                        json_out_member(out, members[i], cell_member(first, members[i]));
 }
 
 int stack_report_begin_json(const Session *session, JsonOut *out, json_object *first,

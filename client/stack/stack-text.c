@@ -470,21 +470,30 @@ static int append_filter(Buffer *line, json_object *filter) {
         return buffer_failure(line);
 }
 
-int stack_print_gaps(const Lines *lines, const char *label, const char *word,
-                     json_object *recording) {
+/* Of this many threads one may have times that do not add up before it is told. */
+#define ADDING_UP_PART 20
+
+int stack_print_gaps(const Lines *lines, const char *label, const char *word, json_object *reply) {
         static const struct {
                 const char *end, *text;
         } ends[] = {
                 { "bytes", "ended early: RecordingBytes= of ctprofd.conf(5) has no room for more" },
                 { "memory", "ended early: the job that adds samples up may have no more memory" },
         };
+        json_object *recording = cell_member(reply, "recording");
         Span end = cell_string(cell_member(recording, "endedBy")),
              cpus = cell_string(cell_member(recording, "cpusWithoutClock"));
+        uint64_t n_threads = cell_u64(reply, "threadsThroughout"),
+                 n_wrong = n_threads - MIN_OF(cell_u64(reply, "threadsAddingUp"), n_threads);
         _cleanup_(buffer_done) Buffer line = {};
 
         for (size_t i = 0; i < ELEMENTSOF(ends); i++)
                 if (span_is(end, ends[i].end))
                         lines_format(lines, label, "%s%s%s", word, *word ? " " : "", ends[i].text);
+        if (n_wrong > n_threads / ADDING_UP_PART)
+                lines_format(lines, label, "%s%stimes of %llu of %llu threads do not add up to it",
+                             word, *word ? " " : "", (unsigned long long) n_wrong,
+                             (unsigned long long) n_threads);
         if (cpus.n == 0)
                 return 0;
         buffer_append_format(&line, "%s%swithout samples of ", word, *word ? " " : "");
@@ -501,7 +510,7 @@ static int print_all_gaps(const StackText *text, bool is_pair) {
 
         for (unsigned side = 0; r == 0 && side < 1u + is_pair; side++)
                 r = stack_print_gaps(&lines, "", is_pair ? text->words[side] : "",
-                                     cell_member(text->firsts[side], "recording"));
+                                     text->firsts[side]);
         return r;
 }
 

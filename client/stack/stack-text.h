@@ -42,11 +42,11 @@ _must_check_ int stack_text_print_trees(const StackText *text, StackStore *store
  */
 int stack_append_scope(Buffer *line, json_object *recording);
 /*
- * Prints what a recording has not observed although it was to, from its facts: a line each, with
- * @label, and @word before it. 0 or -errno.
+ * Prints what a recording has not observed although it was to, and whether its times are right,
+ * from a reply that has its facts: a line each, with @label, and @word before it. 0 or -errno.
  */
 _must_check_ int stack_print_gaps(const Lines *lines, const char *label, const char *word,
-                                  json_object *recording);
+                                  json_object *reply);
 /* How many samples were taken and are in no stack, from the facts of a recording. */
 uint64_t stack_count_lost(json_object *recording);
 

@@ -71,7 +71,7 @@ int print_capture(Session *session, json_object *reply, FILE *out, const char *p
                 r = buffer_terminate(&way, &missing.way);
         }
         if (r == 0)
-                r = stack_print_gaps(&lines, "recorded", "", cell_member(reply, "recording"));
+                r = stack_print_gaps(&lines, "recorded", "", reply);
         if (r == 0)
                 r = missing_print(&lines, &missing);
         if (r < 0)

@@ -260,7 +260,7 @@ static int print_recording(Session *session, const Reference *recording, const L
         if (r == 0)
                 r = lines_print_buffer(lines, "recorded", &scope);
         if (r == 0)
-                r = stack_print_gaps(lines, "", "", told);
+                r = stack_print_gaps(lines, "", "", reply);
         cell_append_number(&line, cell_member(told, "samples"), QUANTITY_LADDER_NONE);
         buffer_append_format(&line, " samples, and %llu lost; of the stacks of programs ",
                              (unsigned long long) stack_count_lost(told));

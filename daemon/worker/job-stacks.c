@@ -424,6 +424,10 @@ static int answer(Work *work, Stacks *stacks) {
         recording_facts_write(writer, facts);
         json_write_member_u64(writer, "elapsedNs",
                               facts->end_boottime_ns - facts->start_boottime_ns);
+        if (!order->histogram) {
+                json_write_member_u64(writer, "threadsThroughout", stacks->view.n_throughout);
+                json_write_member_u64(writer, "threadsAddingUp", stacks->view.n_adding_up);
+        }
         json_write_key(writer, "places");
         json_write_object(writer);
         for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)

@@ -285,6 +285,9 @@ def sums():
         record(ctl, 2, tag="rec")
         first, found = stacks(ctl, "rec")
         begin, finish, recorded = documents(file_of(ctl, "rec"))
+        throughout, adding_up = first["threadsThroughout"], first["threadsAddingUp"]
+        print(f"# times of {adding_up} of {throughout} threads add up to the recording")
+        expect(throughout > 30 and adding_up >= 0.95 * throughout, adding_up, "of", throughout)
         wanted = collections.Counter()
         exact = exact_times(begin, finish)
         for times in exact.values():

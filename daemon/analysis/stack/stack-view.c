@@ -90,6 +90,8 @@ int stack_view_add_begin(StackView *view, const ThreadSample *sample) {
         if (find_thread(view, (uint32_t) sample->tid, sample->start_ticks))
                 return 0;
         r = add_thread(view, sample, &times);
+        if (r == 0)
+                times->has_begun = true;
         for (unsigned place = 0; r == 0 && place < _RECORD_PLACE_MAX; place++)
                 if (thread_sample_has(sample, metric_of_place[place])) {
                         times->known |= UINT64_C(1) << place;
@@ -613,6 +615,29 @@ static void match_threads(StackView *view, const RecordingDocument *recording, u
         }
 }
 
+/*
+ * Running, waiting for a CPU and waiting for each reason are counted apart, and are all that a
+ * thread can do: where their sum is not the time that has passed, one of them is wrong.
+ */
+static void check_sums(StackView *view, const RecordingFacts *facts) {
+        const uint64_t every_place = (UINT64_C(1) << _RECORD_PLACE_MAX) - 1;
+        uint64_t elapsed_ns = facts->end_boottime_ns - facts->start_boottime_ns;
+
+        for (size_t i = 0; i < view->n_times; i++) {
+                const StackTimes *times = &view->times[i];
+                uint64_t sum_ns = 0, off_ns;
+
+                if (!times->has_begun || !times->is_whole || !times->sampled_ns ||
+                    (times->known & every_place) != every_place)
+                        continue;
+                for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
+                        sum_ns = number_add_saturating(sum_ns, times->sampled_ns[place]);
+                off_ns = sum_ns > elapsed_ns ? sum_ns - elapsed_ns : elapsed_ns - sum_ns;
+                view->n_throughout++;
+                view->n_adding_up += off_ns <= elapsed_ns / STACK_SUMS_PART;
+        }
+}
+
 static int divide_all(Division *division) {
         StackView *view = division->view;
         const StackTable *table = &division->recording->table;
@@ -686,6 +711,7 @@ int stack_view_divide(StackView *view, const RecordingDocument *recording, uint3
 
         find_outside(view, &recording->facts);
         match_threads(view, recording, user_hz);
+        check_sums(view, &recording->facts);
         r = divide_all(&division);
         if (r == 0 && recording_has_wakers(&recording->facts) && !by_waker)
                 r = find_endings(&division);

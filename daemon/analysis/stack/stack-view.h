@@ -38,10 +38,14 @@
  */
 #define STACK_OUTSIDE (UINT32_MAX - 2)
 
+/* By this part of the time that has passed the sum of a thread's times may be off: 2 %. */
+#define STACK_SUMS_PART 50u
+
 /* A thread that was there at the end, from its numbers at both. */
 typedef struct StackTimes {
         uint64_t start_ticks;
         uint32_t tid;
+        bool has_begun; /* it was there at the beginning */
         bool is_whole;  /* it was there at the end, too */
         bool is_taken;  /* the filter of the recording takes it */
         uint64_t known; /* a bit for each place */
@@ -93,6 +97,8 @@ typedef struct StackView {
         StackOn *on;
         size_t n_on;
         uint64_t place_ns[_RECORD_PLACE_MAX]; /* of all rows */
+        /* Threads that were there throughout; and of these those whose times add up to that. */
+        size_t n_throughout, n_adding_up;
 } StackView;
 
 void stack_view_done(StackView *view);

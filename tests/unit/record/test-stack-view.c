@@ -156,6 +156,48 @@ START_TEST(outside_of_short_samples) {
 }
 END_TEST
 
+#define PUT_NOTHING(reason, ...) thread_sample_put(&sample, METRIC_##reason##_wait_ns, 0);
+
+/* One of which all times are known that a thread can have, but perhaps for storage. */
+static ThreadSample whole_sample(bool has_storage) {
+        ThreadSample sample = sample_of(7, 50, 0, 0);
+
+        WAIT_REASONS_APART(PUT_NOTHING)
+        thread_sample_put(&sample, METRIC_uninterruptible_ns, 0);
+        thread_sample_put(&sample, METRIC_wait_time_ns, 0);
+        if (has_storage)
+                thread_sample_put(&sample, METRIC_storage_wait_ns, 0);
+        return sample;
+}
+
+/* 60 ms have passed, of which the sum may lack 1.2 ms. */
+START_TEST(times_that_add_up) {
+        static const struct {
+                uint64_t lock_ns;
+                bool has_begin, has_storage;
+                size_t n_throughout, n_adding_up;
+        } rows[] = {
+                { 58000000, true, true, 1, 1 },  { 56800000, true, true, 1, 1 },
+                { 56799999, true, true, 1, 0 },  { 59200001, true, true, 1, 0 },
+                { 58000000, false, true, 0, 0 }, { 58000000, true, false, 0, 0 },
+        };
+        StackThread *sampled = &recording.table.threads[thread];
+        ThreadSample sample = whole_sample(rows[_i].has_storage);
+
+        recording.facts.start_boottime_ns = 1000;
+        recording.facts.end_boottime_ns = 1000 + 60000000;
+        sampled->has_times = true;
+        sampled->ns[RECORD_PLACE_lock] = rows[_i].lock_ns;
+        sampled->ns[RECORD_PLACE_running] = 2000000;
+        if (rows[_i].has_begin)
+                ck_assert_int_eq(stack_view_add_begin(&view, &sample), 0);
+        ck_assert_int_eq(stack_view_add_end(&view, &sample), 0);
+        ck_assert_int_eq(stack_view_divide(&view, &recording, 100, false), 0);
+        ck_assert_uint_eq(view.n_throughout, rows[_i].n_throughout);
+        ck_assert_uint_eq(view.n_adding_up, rows[_i].n_adding_up);
+}
+END_TEST
+
 /* Of a thread that had ended samples are all there is. */
 START_TEST(ended) {
         ThreadSample begin = sample_of(7, 50, 1000, 2000);
@@ -417,6 +459,7 @@ int main(void) {
         tcase_add_test(tcase, longer_than_exact);
         tcase_add_test(tcase, outside);
         tcase_add_loop_test(tcase, outside_of_short_samples, 0, 2);
+        tcase_add_loop_test(tcase, times_that_add_up, 0, 6);
         tcase_add_test(tcase, ended);
         tcase_add_test(tcase, executed);
         tcase_add_test(tcase, other_life);

@@ -121,33 +121,38 @@ START_TEST(the_heaviest_are_a_line_each) {
 END_TEST
 
 static const struct {
-        const char *facts, *label, *word, *text;
+        const char *reply, *label, *word, *text;
 } gap_rows[] = {
-        { "{\"endedBy\":\"time\"}", "recorded", "", "" },
-        { "{\"endedBy\":\"moon\"}", "recorded", "", "" },
+        { "{\"recording\":{\"endedBy\":\"time\"}}", "recorded", "", "" },
+        { "{\"recording\":{\"endedBy\":\"moon\"}}", "recorded", "", "" },
         { "{}", "", "", "" },
-        { "{\"endedBy\":\"bytes\"}", "recorded", "",
+        { "{\"recording\":{\"endedBy\":\"bytes\"}}", "recorded", "",
           "recorded    ended early: RecordingBytes= of ctprofd.conf(5) has no room for more\n" },
-        { "{\"endedBy\":\"memory\"}", "recorded", "A",
+        { "{\"recording\":{\"endedBy\":\"memory\"}}", "recorded", "A",
           "recorded    A ended early: the job that adds samples up may have no more memory\n" },
-        { "{\"cpusWithoutClock\":\"1,3\",\"withoutClockNs\":1500000000}", "recorded", "",
+        { "{\"recording\":{\"cpusWithoutClock\":\"1,3\",\"withoutClockNs\":1500000000}}",
+          "recorded", "",
           "recorded    without samples of 1.50s on CPU 1,3, switched on after ctprofd began "
           "(restart it)\n" },
+        { "{\"threadsThroughout\":40,\"threadsAddingUp\":38}", "recorded", "", "" },
+        { "{\"threadsThroughout\":40,\"threadsAddingUp\":37}", "recorded", "B",
+          "recorded    B times of 3 of 40 threads do not add up to it\n" },
+        { "{\"threadsThroughout\":1,\"threadsAddingUp\":18446744073709551615}", "", "", "" },
 };
 
 START_TEST(what_was_not_observed_is_told) {
         const Terminal terminal = {};
         Lines lines = { .terminal = &terminal, .label_columns = 10 };
-        json_object *facts = parsed(gap_rows[_i].facts);
+        json_object *reply = parsed(gap_rows[_i].reply);
         Written written;
 
         written_begin(&written);
         lines.out = written.file;
-        ck_assert_int_eq(stack_print_gaps(&lines, gap_rows[_i].label, gap_rows[_i].word, facts), 0);
+        ck_assert_int_eq(stack_print_gaps(&lines, gap_rows[_i].label, gap_rows[_i].word, reply), 0);
         written_end(&written);
         ck_assert_str_eq(written.text, gap_rows[_i].text);
         free(written.text);
-        (void) json_object_put(facts);
+        (void) json_object_put(reply);
 }
 END_TEST
 

@@ -22,7 +22,7 @@ static const struct {
 };
 
 void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t total,
-                     size_t columns, char ret_line[static PROGRESS_LINE_BYTES]) {
+                     const char *more, size_t columns, char ret_line[static PROGRESS_LINE_BYTES]) {
         char counts[2 * WHEN_CHARS + 8], so_far[WHEN_CHARS], in_all[WHEN_CHARS],
                 bar[BAR_MAX_CHARS + 1] = "";
         const char *words = "Working";
@@ -39,7 +39,7 @@ void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t 
                         when_format_span(done, WHEN_ROUGH, counts);
                 else
                         (void) snprintf(counts, sizeof(counts), "%llu", (unsigned long long) done);
-                (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s %s", words, counts);
+                (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s %s%s", words, counts, more);
                 return;
         }
         /* New threads can appear during the count. */
@@ -52,16 +52,40 @@ void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t 
                 (void) snprintf(counts, sizeof(counts), "%llu/%llu", (unsigned long long) done,
                                 (unsigned long long) total);
         }
-        n_bar = strlen(words) + strlen(counts) + 4;
+        n_bar = strlen(words) + strlen(counts) + strlen(more) + 4;
         n_bar = columns > n_bar ? MIN_OF(columns - n_bar, (size_t) BAR_MAX_CHARS) : 0;
         n_filled = (size_t) ((double) n_bar * ((double) done / (double) total));
         memset(bar, '.', n_bar);
         memset(bar, '#', MIN_OF(n_filled, n_bar));
-        (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s [%s] %s", words, bar, counts);
+        (void) snprintf(ret_line, PROGRESS_LINE_BYTES, "%s [%s] %s%s", words, bar, counts, more);
+}
+
+/* ", 208 threads, 1379 samples, 3 lost": what there is of it. */
+static void format_counts(json_object *object, char more[static PROGRESS_MORE_BYTES]) {
+        static const struct {
+                const char *member, *words;
+                bool tells_zero;
+        } counts[] = {
+                { "threads", "threads", true },
+                { "samples", "samples", true },
+                { "lost", "lost", false },
+        };
+        size_t n = 0;
+
+        more[0] = '\0';
+        for (size_t i = 0; i < ELEMENTSOF(counts); i++) {
+                json_object *count;
+
+                if (json_object_object_get_ex(object, counts[i].member, &count) &&
+                    (counts[i].tells_zero || json_object_get_uint64(count) > 0))
+                        n += (size_t) snprintf(more + n, PROGRESS_MORE_BYTES - n, ", %llu %s",
+                                               (unsigned long long) json_object_get_uint64(count),
+                                               counts[i].words);
+        }
 }
 
 void progress_update(Progress *progress, json_object *object, uint64_t now_mono_ns) {
-        char line[PROGRESS_LINE_BYTES];
+        char line[PROGRESS_LINE_BYTES], more[PROGRESS_MORE_BYTES];
         json_object *phase, *done, *total;
 
         if (!progress->enabled || !json_object_object_get_ex(object, "phase", &phase) ||
@@ -80,8 +104,9 @@ void progress_update(Progress *progress, json_object *object, uint64_t now_mono_
                 return;
         if (!json_object_object_get_ex(object, "total", &total))
                 total = NULL;
+        format_counts(object, more);
         progress_format(json_object_get_string(phase), json_object_get_uint64(done), total != NULL,
-                        json_object_get_uint64(total), progress->columns, line);
+                        json_object_get_uint64(total), more, progress->columns, line);
         (void) fprintf(stderr, "\r\033[K%.*s", (int) (progress->columns - 1), line);
         (void) fflush(stderr);
         progress->drawn = true;

@@ -21,12 +21,16 @@ typedef struct Progress {
         uint64_t begun_mono_ns, drawn_mono_ns;
 } Progress;
 
-/* @object: a Progress of the interface {phase, done, total}; anything else is ignored. */
+/* @object: a Progress of the interface; anything else is ignored. */
 void progress_update(Progress *progress, json_object *object, uint64_t now_mono_ns);
 /* Removes the line; call it before anything else is written to the terminal. */
 void progress_clear(Progress *progress);
 
 #define PROGRESS_LINE_BYTES 256
-/* The line for a terminal of @columns, at least 20, without control characters. */
+/*
+ * The line for a terminal of @columns, at least 20, without control characters; @more of fewer than
+ * PROGRESS_MORE_BYTES stands at its end.
+ */
+#define PROGRESS_MORE_BYTES 96
 void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t total,
-                     size_t columns, char ret_line[static PROGRESS_LINE_BYTES]);
+                     const char *more, size_t columns, char ret_line[static PROGRESS_LINE_BYTES]);

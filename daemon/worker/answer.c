@@ -96,7 +96,8 @@ int answer_list(Answer *answer, const char *key, size_t n,
         return r;
 }
 
-int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t total) {
+int answer_progress_with(Answer *answer, const char *phase, uint64_t done, uint64_t total,
+                         const AnswerCount *counts, size_t n_counts) {
         JsonWriter *writer;
         uint64_t now_ns;
 
@@ -114,8 +115,14 @@ int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t t
         json_write_member_u64(writer, "done", done);
         if (total > 0)
                 json_write_member_u64(writer, "total", total);
+        for (size_t i = 0; i < n_counts; i++)
+                json_write_member_u64(writer, counts[i].name, counts[i].n);
         json_write_end(writer);
         return answer_send(answer, PACKET_PART, -EBADF);
+}
+
+int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t total) {
+        return answer_progress_with(answer, phase, done, total, NULL, 0);
 }
 
 int answer_error(Answer *answer, WireError error, const WireErrorDetail *detail) {

@@ -73,6 +73,13 @@ _must_check_ int answer_list(Answer *answer, const char *key, size_t n,
  * for more. @total is 0 when it is not known.
  */
 _must_check_ int answer_progress(Answer *answer, const char *phase, uint64_t done, uint64_t total);
+/* Likewise, with numbers of their own. */
+typedef struct AnswerCount {
+        const char *name; /* in the interface */
+        uint64_t n;
+} AnswerCount;
+_must_check_ int answer_progress_with(Answer *answer, const char *phase, uint64_t done,
+                                      uint64_t total, const AnswerCount *counts, size_t n_counts);
 
 /* Ends the call with @error. */
 _must_check_ int answer_error(Answer *answer, WireError error, const WireErrorDetail *detail);

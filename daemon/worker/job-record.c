@@ -140,11 +140,12 @@ static TaskTable *read_accounts(const Pacer *pacer, SampledTerms *ret_terms) {
         return fd >= 0 && task_table_read(fd, &tasks) == 0 ? tasks : NULL;
 }
 
-static int pacer_begin(Pacer *pacer, uint64_t now_ns, uint64_t limit_ns) {
+static int pacer_begin(Pacer *pacer, uint64_t now_ns, uint64_t limit_ns, size_t *ret_n_threads) {
         SampledTerms terms;
         _cleanup_(task_table_freep) TaskTable *tasks = read_accounts(pacer, &terms);
         int r = tasks ? sampled_times_begin(&pacer->sampled, tasks, &terms) : 0;
 
+        *ret_n_threads = tasks ? task_table_count(tasks) : 0;
         if (r < 0 || !pacer->steps)
                 return r;
         pacer->next_ns = now_ns + pacer->every_ns;
@@ -209,6 +210,8 @@ typedef struct Recorder {
         Room *room;        /* borrowed; of the memory job */
         int socket;        /* borrowed; to the unwinding job */
         uint64_t begun_ns; /* CLOCK_MONOTONIC; 0: it has not begun, and there is no progress */
+        size_t n_threads;  /* then; 0: nobody has counted them */
+        const RecordControl *control; /* mapped */
 } Recorder;
 
 /*
@@ -218,9 +221,15 @@ typedef struct Recorder {
 static int tell_progress(const Recorder *recorder) {
         uint64_t limit_ns = recorder->work->order->record.limit_ns;
         uint64_t passed_ns = clock_now_ns(CLOCK_MONOTONIC) - recorder->begun_ns;
+        const AnswerCount counts[] = {
+                { "samples", recorder->control->n_samples },
+                { "lost", record_count_lost(recorder->control) },
+                { "threads", recorder->n_threads },
+        };
 
-        return answer_progress(&recorder->work->answer, "recording", MIN_OF(passed_ns, limit_ns),
-                               limit_ns);
+        return answer_progress_with(&recorder->work->answer, "recording",
+                                    MIN_OF(passed_ns, limit_ns), limit_ns, counts,
+                                    ELEMENTSOF(counts) - (recorder->n_threads == 0));
 }
 
 /* For the unwinding job; after this its silence is that of the recording. */
@@ -283,8 +292,9 @@ static int record_until_told(Recorder *recorder, Sampler *sampler, Pacer *pacer,
         uint64_t begun_ns = clock_now_ns(CLOCK_MONOTONIC), passed_ns = 0;
 
         recorder->begun_ns = begun_ns;
+        recorder->control = &pacer->control->record;
         if (r == 0)
-                r = pacer_begin(pacer, begun_ns, order->limit_ns);
+                r = pacer_begin(pacer, begun_ns, order->limit_ns, &recorder->n_threads);
         /* It was ended before it began. */
         *ret = order->limit_ns > 0 ? RECORD_END_TIME : RECORD_END_CALL;
         while (r == 0 && passed_ns < order->limit_ns) {

@@ -2358,8 +2358,11 @@ def starved():
             is_over.set()
             thread.join()
         print(f"# {len(signs)} signs of life, {max(signs):.1f} s apart at most")
-        expect(sum(signs) > 2 and max(signs) < 2, "signs of life:", signs)
+        expect(len(signs) > 5 and max(signs) < 2, "signs of life:", signs)
         answer(recording.replies)
+        told = [reply["parameters"]["progress"] for reply in recording.replies if "progress" in reply["parameters"]]
+        told = [progress for progress in told if progress["phase"] == "recording"][-1]
+        expect(told["done"] == told["total"] == SECOND and told["threads"] > 10 and told["samples"] > 0 and told["lost"] >= 0, told)
         expect(stacks(ctl, "starved")[1], "no stacks")
 
 

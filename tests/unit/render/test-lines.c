@@ -168,21 +168,27 @@ static const struct {
         uint64_t total;
         size_t columns;
         const char *line;
+        const char *more;
 } progress_rows[] = {
-        { "threads", 50, true, 100, 40, "Reading threads [#######........] 50/100" },
-        { "threads", 0, true, 100, 200, "Reading threads [..............................] 0/100" },
+        { "threads", 50, true, 100, 40, "Reading threads [#######........] 50/100", "" },
+        { "threads", 0, true, 100, 200, "Reading threads [..............................] 0/100",
+          "" },
         { "threads", 120, true, 100, 200,
-          "Reading threads [##############################] 120/120" },
-        { "writing", 7, false, 0, 80, "Writing 7" },
-        { "writing", 7, true, 0, 80, "Writing 7" },
-        { "cgroups", 1, true, 2, 20, "Reading cgroups [] 1/2" },
-        { "\033[2J", 1, false, 0, 80, "Working 1" },
+          "Reading threads [##############################] 120/120", "" },
+        { "writing", 7, false, 0, 80, "Writing 7", "" },
+        { "writing", 7, true, 0, 80, "Writing 7", "" },
+        { "cgroups", 1, true, 2, 20, "Reading cgroups [] 1/2", "" },
+        { "\033[2J", 1, false, 0, 80, "Working 1", "" },
         { "recording", 2500000000, true, 10000000000, 40,
-          "Recording [####..............] 2s of 10s" },
-        { "recording", 61000000000, true, 3600000000000, 20, "Recording [] 1min 1s of 1h" },
-        { "recording", 3000000000, false, 0, 80, "Recording 3s" },
-        { "recording", UINT64_MAX, true, UINT64_MAX, 20,
-          "Recording [] 213503d 23h of 213503d 23h" },
+          "Recording [####..............] 2s of 10s", "" },
+        { "recording", 61000000000, true, 3600000000000, 20, "Recording [] 1min 1s of 1h", "" },
+        { "recording", 3000000000, false, 0, 80, "Recording 3s", "" },
+        { "recording", UINT64_MAX, true, UINT64_MAX, 20, "Recording [] 213503d 23h of 213503d 23h",
+          "" },
+        { "recording", 2500000000, true, 10000000000, 60,
+          "Recording [###...........] 2s of 10s, 208 threads, 7 samples",
+          ", 208 threads, 7 samples" },
+        { "recording", 3000000000, false, 0, 80, "Recording 3s, 7 samples", ", 7 samples" },
 };
 
 START_TEST(progress_is_one_line_without_surprises) {
@@ -190,7 +196,7 @@ START_TEST(progress_is_one_line_without_surprises) {
 
         progress_format(progress_rows[_i].phase, progress_rows[_i].done,
                         progress_rows[_i].has_total, progress_rows[_i].total,
-                        progress_rows[_i].columns, line);
+                        progress_rows[_i].more, progress_rows[_i].columns, line);
         ck_assert_str_eq(line, progress_rows[_i].line);
 }
 END_TEST

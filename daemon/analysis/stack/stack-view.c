@@ -621,7 +621,8 @@ static void match_threads(StackView *view, const RecordingDocument *recording, u
  */
 static void check_sums(StackView *view, const RecordingFacts *facts) {
         const uint64_t every_place = (UINT64_C(1) << _RECORD_PLACE_MAX) - 1;
-        uint64_t elapsed_ns = facts->end_boottime_ns - facts->start_boottime_ns;
+        uint64_t elapsed_ns = facts->end_boottime_ns - facts->start_boottime_ns,
+                 slack_ns = MAX_OF(elapsed_ns / STACK_SUMS_PART, (uint64_t) STACK_SUMS_SLACK_NS);
 
         for (size_t i = 0; i < view->n_times; i++) {
                 const StackTimes *times = &view->times[i];
@@ -634,7 +635,7 @@ static void check_sums(StackView *view, const RecordingFacts *facts) {
                         sum_ns = number_add_saturating(sum_ns, times->sampled_ns[place]);
                 off_ns = sum_ns > elapsed_ns ? sum_ns - elapsed_ns : elapsed_ns - sum_ns;
                 view->n_throughout++;
-                view->n_adding_up += off_ns <= elapsed_ns / STACK_SUMS_PART;
+                view->n_adding_up += off_ns <= slack_ns;
         }
 }
 

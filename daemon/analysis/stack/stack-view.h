@@ -38,8 +38,12 @@
  */
 #define STACK_OUTSIDE (UINT32_MAX - 2)
 
-/* By this part of the time that has passed the sum of a thread's times may be off: 2 %. */
+/*
+ * By this part of the time that has passed the sum of a thread's times may be off, 2 %, or by as
+ * long as it may take until all threads are read.
+ */
 #define STACK_SUMS_PART 50u
+#define STACK_SUMS_SLACK_NS 10000000u
 
 /* A thread that was there at the end, from its numbers at both. */
 typedef struct StackTimes {

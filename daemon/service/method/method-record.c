@@ -513,7 +513,12 @@ static int check_lengths(Request *request, const RecordFields *fields, RecordSco
                 return request_refuse_parameter(request, "maxNs", "Then no wait would be left.");
         if (scope->max_ns > 0 && scope->min_ns > scope->max_ns)
                 return request_refuse_parameter(request, "minNs", "It is above \"maxNs\".");
-        if (!fields->for_ns.is_set || fields->for_ns.value <= settings->recording_ns)
+        if (!fields->for_ns.is_set)
+                return 0;
+        if (fields->for_ns.value == 0)
+                return request_refuse_parameter(request, "forNs",
+                                                "A recording lasts for some time.");
+        if (fields->for_ns.value <= settings->recording_ns)
                 return 0;
         (void) snprintf(reason, sizeof(reason),
                         "A recording here takes %" PRIu64 " s at most: ctprofd.conf(5) has "

@@ -236,6 +236,7 @@ static const struct {
         { "{\"onCpu\":false,\"offCpu\":false}", "Then nothing would be recorded." },
         { "{\"offCpu\":false,\"wakers\":true}", "They are of waits, which are not recorded then." },
         { "{\"forNs\":-1}", "\"forNs\"" },
+        { "{\"forNs\":0}", "lasts for some time" },
         { "{\"kernelStacks\":1}", "\"kernelStacks\"" },
         { "{\"what\":1}", "\"what\"" },
         { "{\"forNs\":3600000000001}", "at most: ctprofd.conf(5) has RecordingTime=" },

@@ -1357,6 +1357,7 @@ def one_at_a_time():
             expect_equal(parameters["uid"], 0)
             expect(parameters["sinceRealtimeNs"] < time.time_ns() < parameters["untilRealtimeNs"], parameters)
             expect_equal(failure(ask(ctl, "EndRecording", uid=STRANGER, more=False))[0], "PermissionDenied")
+            expect_equal(failure(ask(ctl, "EndRecording", more=False, tag="first"))[0], "InvalidParameter")
             time.sleep(0.2)
             answer(ask(ctl, "EndRecording", more=False))
             answer(recording.rest())

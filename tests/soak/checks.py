@@ -46,9 +46,9 @@ def _check_one_sided(group):
     _expect(members <= group["threads"], "members have", members, "threads of", group["threads"])
 
 
-def _check_two_sided(group):
+def _check_two_sided(group, first, second):
     for name, cell in {**group["metrics"], **(group.get("derived") or {})}.items():
-        before, after, delta = cell["before"], cell["after"], cell["delta"]
+        before, after, delta = cell[first], cell[second], cell["delta"]
         if _is_number(before) and _is_number(after):
             is_exact = isinstance(before, int) and isinstance(after, int)
             slack = 0 if is_exact else 1e-6 * (abs(before) + abs(after) + 1)
@@ -60,7 +60,7 @@ def _check_two_sided(group):
         _check_spread(cell.get("spread"), name)
         _check_spread(cell.get("spreadBefore"), name)
     lives = group.get("lives")
-    if lives:
+    if lives and "survived" in lives:
         _expect(lives["survived"] + lives["born"] == group["threadsAfter"], "lives:", lives, "of", group["threadsAfter"])
 
 
@@ -81,7 +81,7 @@ def _check_stacks(whole):
     """Stacks, or lengths of waits, have all of the time of their places, as far as there are all of them."""
     sums = collections.Counter()
     for stack in whole.get("stacks") or ():
-        _expect(stack["ns"] >= 0 and stack["samples"] >= 0 and stack["frames"], "a stack", stack)
+        _expect(stack["ns"] >= 0 and stack["samples"] >= 0 and isinstance(stack["frames"], list), "a stack", stack)
         sums[stack["place"]] += stack["ns"]
     for lengths in whole.get("histograms") or ():
         buckets = lengths["buckets"]
@@ -110,7 +110,7 @@ def check(name, replies):
         for group in one_sided if two_sided else groups:
             _check_one_sided(group)
         for group in groups if two_sided else ():
-            _check_two_sided(group)
+            _check_two_sided(group, *(("a", "b") if whole.get("kind") == "intervals" else ("before", "after")))
         keys = [group["key"] for group in groups]
         if not any("tid" in group for group in groups):
             _expect(len(keys) == len(set(keys)), "a key stands twice")

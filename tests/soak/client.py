@@ -164,7 +164,7 @@ class Client:
             self.note_error(last)
             if error == JOB_FAILED:
                 self._doubt(call)
-            if call.right and error in WRONG and not OF_RECORDINGS.search(str(last["parameters"].get("reason"))):
+            if call.right and error in WRONG and not OF_RECORDINGS.search(str(last.get("parameters", {}).get("reason"))):
                 raise Mismatch(f"a right call was refused: {last}")
             return short(error), None
         if call.right is False:

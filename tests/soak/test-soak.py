@@ -117,7 +117,7 @@ def numbers_bite():
     stacks({"lock": 9}, stacks=[stack], hiddenStacks=3)
     stacks({"lock": 5}, histograms=[lengths], hiddenHistograms=0)
     wrong = [lambda: stacks({"lock": 9}, stacks=[stack], hiddenStacks=0), lambda: stacks({"lock": 4}, stacks=[stack], hiddenStacks=1),
-             lambda: stacks({"lock": 5}, stacks=[{**stack, "frames": []}]),
+             lambda: stacks({"lock": 5}, stacks=[{**stack, "frames": None}]),
              lambda: stacks({"lock": 5}, histograms=[{**lengths, "count": 3}]),
              lambda: stacks({"lock": 3}, histograms=[{**lengths, "ns": 3, "buckets": [{**lengths["buckets"][0], "ns": 3}]}]),
              lambda: show(threads=0), lambda: show(threads=1),

@@ -632,8 +632,10 @@ int method_record(Request *request) {
 int method_end_recording(Request *request) {
         Request *other = request->manager->recording;
         RecordState *state;
-        int r = 0;
+        int r = request_decode(request, NULL, 0, NULL);
 
+        if (r != 0)
+                return r;
         if (!other)
                 return request_fail(request, WIRE_ERROR_NO_RECORDING, NULL);
         if (request->uid != 0 && request->uid != other->uid)

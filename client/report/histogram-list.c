@@ -210,7 +210,6 @@ static int print_heading(StackList *list) {
         if (!stack_list_is_for_people(list))
                 return 0;
         r = session_page(list->session);
-
         if (r == 0)
                 r = stack_append_scope(&scope, cell_member(list->first, "recording"));
         if (r == 0)

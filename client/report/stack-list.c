@@ -9,7 +9,7 @@
 #include "session/complain.h"
 #include "stack/course-text.h"
 
-#define CURVES 20u /* with a curve */
+#define CURVES 20u /* of groups and places, where no limit is given */
 
 void stack_list_done(StackList *list) {
         waker_table_done(&list->wakers);

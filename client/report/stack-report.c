@@ -92,9 +92,12 @@ static void write_head(JsonOut *out, json_object *first) {
         static const char *const members[] = { "snapshot", "recording",         "elapsedNs",
                                                "places",   "threadsThroughout", "threadsAddingUp" };
 
-        for (size_t i = 0; i < ELEMENTSOF(members); i++)
-                if (cell_member(first, members[i]))
-                        json_out_member(out, members[i], cell_member(first, members[i]));
+        for (size_t i = 0; i < ELEMENTSOF(members); i++) {
+                json_object *member = cell_member(first, members[i]);
+
+                if (member)
+                        json_out_member(out, members[i], member);
+        }
 }
 
 int stack_report_begin_json(const Session *session, JsonOut *out, json_object *first,

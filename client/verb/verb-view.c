@@ -232,9 +232,19 @@ static bool asks_for_rest(const Session *session) {
                (options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE);
 }
 
+static const struct {
+        OptionId option;
+        const StackListKind *kind;
+} lists[] = {
+        { OPTION_COURSE, &course_list },
+        { OPTION_HISTOGRAM, &histogram_list },
+        { OPTION_WAKERS, &waker_list },
+};
+
 /* @option is the one that asks for the list in place of stacks. */
 static int show_list(Session *session, const SubjectReference *subject, const StackListKind *kind,
-                     const char *option) {
+                     OptionId option) {
+        char what[64];
         _cleanup_(session_call_done) SessionCall call = {};
         _cleanup_(stack_list_done) StackList list = {
                 .kind = kind,
@@ -242,8 +252,10 @@ static int show_list(Session *session, const SubjectReference *subject, const St
                 .name = subject->text,
                 .has_rest = asks_for_rest(session),
         };
-        int r = check_recording(session, subject, option);
+        int r;
 
+        (void) snprintf(what, sizeof(what), "--%s", option_table[option].name);
+        r = check_recording(session, subject, what);
         if (r != 0)
                 return r;
         stack_list_write_parameters(&list, begin_stacks(&subject->ends[0], &call));
@@ -341,12 +353,9 @@ int verb_show(Session *session) {
         StackForm form;
         int r = 0;
 
-        if (options_have(options, OPTION_COURSE))
-                r = check_alone(session, OPTION_COURSE);
-        else if (options_have(options, OPTION_HISTOGRAM))
-                r = check_alone(session, OPTION_HISTOGRAM);
-        else if (options_have(options, OPTION_WAKERS))
-                r = check_alone(session, OPTION_WAKERS);
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(lists); i++)
+                if (options_have(options, lists[i].option))
+                        r = check_alone(session, lists[i].option);
         if (r != 0)
                 return r;
         r = find_stack_form(session, true, &alone, &form);
@@ -355,12 +364,9 @@ int verb_show(Session *session) {
                 r = complain(STATUS_USAGE, "--lines is for --stacks, as a table or JSON.");
         if (r == 0)
                 r = subject_open(options->arguments[1], &subject);
-        if (r == 0 && options_have(options, OPTION_WAKERS))
-                return show_list(session, &subject, &waker_list, "--wakers");
-        if (r == 0 && options_have(options, OPTION_COURSE))
-                return show_list(session, &subject, &course_list, "--course");
-        if (r == 0 && options_have(options, OPTION_HISTOGRAM))
-                return show_list(session, &subject, &histogram_list, "--histogram");
+        for (size_t i = 0; r == 0 && i < ELEMENTSOF(lists); i++)
+                if (options_have(options, lists[i].option))
+                        return show_list(session, &subject, lists[i].kind, lists[i].option);
         if (r == 0 && alone)
                 return show_stacks_alone(session, &subject, 1, form);
         if (r == 0 && subject.is_interval)

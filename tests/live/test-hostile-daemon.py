@@ -37,8 +37,8 @@ COMMANDS = {
     "metric-list": [["metric-list"]],
     "help": [["help"]],
 }
-# In every text at once. A lone surrogate is a byte that is not UTF-8.
 THOROUGH = "CTPROF_THOROUGH" in os.environ  # each text in each place, which takes minutes
+# In every text at once. A lone surrogate is a byte that is not UTF-8.
 EVIL = ["$(touch${IFS}owned)", "`touch owned`", "a;touch owned", "\x1b]0;owned\x07\x1b[2J", "a\rb\nc\x9b31m\x7f", "x\u202ey\u2066\u061c\u034f\u3164\ufff8\U0001d173",
         "-rf", "../../owned", "", "'\"\\&|<>*?~{}", "%s%n%s", "A" * 70000, "\udcff", "</script><script>owned"]
 WRONG = [None, True, -1, 2 ** 64 - 1, 2 ** 200, 1.5e308, "", "text", [], [[]], [None], {}, {"name": []}, {"min": {}, "max": None},

@@ -103,8 +103,8 @@
           "Take a sample of a thread for so much of its time: 10ms, 500us (default: the daemon " \
           "chooses)")                                                                           \
         O(USER_STACK, "user-stack", 0, REQUIRED, "SIZE", VALUE(user_stack),                     \
-          "Copy at most so much of a stack of user mode, as 16K; fp: follow frame pointers; "    \
-          "none: take none")                                                                    \
+          "Copy at most so much of a stack of user mode: 16K (the default), at most 32K; "      \
+          "fp: follow frame pointers; none: take none")                                         \
         O(PID, "pid", 0, REQUIRED, "LIST", VALUE(pid),                                          \
           "Take samples of these processes only: 12,13")                                        \
         O(UID, "uid", 0, REQUIRED, "LIST", VALUE(uid),                                          \

@@ -351,7 +351,7 @@ def choices():
         found = stacks(ctl, "kernel")[1]
         expect("ksys_read" in heaviest("at_pipe", "pipe"), heaviest("at_pipe", "pipe"))
         expect(not any("at_pipe" in stack["frames"] for stack in found), "there are stacks of user mode")
-        for wrong in ({"periodNs": 1}, {"periodNs": 2 * SECOND}, {"stackBytes": 20000}, {"onCpu": False, "offCpu": False},
+        for wrong in ({"periodNs": 1}, {"periodNs": 2 * SECOND}, {"stackBytes": 40000}, {"onCpu": False, "offCpu": False},
                       {"replace": True}, {"forNs": -1}):
             expect_equal(failure(ask(ctl, "Record", **wrong))[0], "InvalidParameter", wrong)
         expect_equal(failure(ask(ctl, "Record", tag="a/b"))[0], "InvalidName")
@@ -2080,6 +2080,25 @@ def stack_unreadable():
         mine = [stack for stack in found if (stack["process"], stack["place"]) == ("lost-stack", "running") and stack["samples"] > 0]
         expect(first["recording"]["cutStacks"] >= sum(stack["samples"] for stack in mine), first["recording"])
         expect(mine and all(stack["frames"][:2] == ["[stack cut]", "without_a_stack"] for stack in mine), mine[:3])
+
+
+@test
+def stack_deep():
+    """a stack that is deeper than what is copied by default is whole when more of it is"""
+    with daemon() as ctl, subprocess.Popen([BUILD / "tests" / "live" / "deep-stack"], stdout=subprocess.PIPE) as process:
+        try:
+            expect(process.stdout.readline(), "the load did not begin")
+            for tag, options in (("cut", ()), ("whole", ("--user-stack", "32K"))):
+                expect_equal(ctl("record", "--tag", tag, "--for", "1s", "--period", "1ms", "--comm", "deep-stack", *options).status, 0)
+        finally:
+            process.kill()
+        for tag, outermost in (("cut", "[stack cut]"), ("whole", "_start")):
+            samples = collections.Counter()
+            for stack in stacks(ctl, tag)[1]:
+                if stack["place"] == "sleep":
+                    samples[stack["frames"][0]] += stack["samples"]
+            # A wait that goes on at the end is read in another way, and not at all when it is over meanwhile.
+            expect(samples[outermost] >= 30 and samples.total() - samples[outermost] <= 1, tag, samples)
 
 
 @test

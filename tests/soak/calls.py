@@ -132,7 +132,7 @@ class Caller:
             parameters["anonymous"] = True
         choices = {
             "periodNs": lambda: rng.choice([1_000_000, 10_000_000, 1_000_000_000]),
-            "stackBytes": lambda: rng.choice([0, 1024, 16384]),
+            "stackBytes": lambda: rng.choice([0, 1024, 16384, 32768]),
             "kernelStacks": lambda: self.maybe(0.5),
             "onCpu": lambda: self.maybe(0.5),
             "wakers": lambda: self.maybe(0.5),

@@ -20,7 +20,7 @@
 #include "metric/record-place.h"
 
 #define RECORD_MAX_FRAMES 64u
-#define RECORD_MAX_STACK_BYTES 16384u
+#define RECORD_MAX_STACK_BYTES 32768u
 #define RECORD_MAX_CALLERS 127u /* that frame pointers lead to */
 #define RECORD_STACK_PAGE 4096u
 #define RECORD_RING_BYTES (8u << 20)

@@ -392,6 +392,10 @@ static int load(const TaskProgramOptions *options, Recording recording, TaskObje
         }
         if (r == 0)
                 r = bpf_map__set_max_entries(skeleton->maps.record_ticks, (uint32_t) n_cpus);
+        if (r == 0)
+                r = bpf_map__set_max_entries(
+                        skeleton->maps.record_spaces,
+                        (uint32_t) n_cpus * bpf_map__max_entries(skeleton->maps.record_spaces));
         if (r == 0 && recording == RECORDING_NONE)
                 r = bpf_map__set_max_entries(skeleton->maps.record_ring,
                                              (uint32_t) sysconf(_SC_PAGESIZE));

@@ -582,7 +582,7 @@ int method_record(Request *request) {
                                                 "It is from 100 microseconds to 1 second.");
         if (fields->stack_bytes.is_set && fields->stack_bytes.value > RECORD_MAX_STACK_BYTES)
                 return request_refuse_parameter(request, "stackBytes",
-                                                "At most 16384 bytes of a stack are copied.");
+                                                "At most 32768 bytes of a stack are copied.");
         if (fields->pointers && fields->stack_bytes.is_set && fields->stack_bytes.value == 0)
                 return request_refuse_parameter(request, "framePointers",
                                                 "Then no stacks of user mode are recorded.");

@@ -231,7 +231,7 @@ static const struct {
         { "{\"tag\":\"a/b\"}", "InvalidName" },
         { "{\"periodNs\":99999}", "It is from 100 microseconds to 1 second." },
         { "{\"periodNs\":1000000001}", "It is from 100 microseconds to 1 second." },
-        { "{\"stackBytes\":16385}", "At most 16384 bytes of a stack are copied." },
+        { "{\"stackBytes\":32769}", "At most 32768 bytes of a stack are copied." },
         { "{\"stackBytes\":0,\"framePointers\":true}", "no stacks of user mode are recorded" },
         { "{\"onCpu\":false,\"offCpu\":false}", "Then nothing would be recorded." },
         { "{\"offCpu\":false,\"wakers\":true}", "They are of waits, which are not recorded then." },

@@ -71,7 +71,8 @@ struct {
 
 /*
  * A sample is put together here. The clock may interrupt a thread that goes on, and so may a
- * wake-up; neither of these two interrupts the other.
+ * wake-up; neither of these two interrupts the other. Each CPU has one of each kind; they are no
+ * array of the kernel's "per CPU" sort, as what is in these ends at 32 KiB.
  */
 enum { RECORD_SPACE_HOOK, RECORD_SPACE_CLOCK, _RECORD_SPACE_MAX };
 
@@ -82,8 +83,8 @@ typedef struct RecordSpace {
 } RecordSpace;
 
 struct {
-        __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-        __uint(max_entries, _RECORD_SPACE_MAX);
+        __uint(type, BPF_MAP_TYPE_ARRAY);
+        __uint(max_entries, _RECORD_SPACE_MAX); /* times the number of CPUs: set before loading */
         __type(key, __u32);
         __type(value, RecordSpace);
 } record_spaces SEC(".maps");
@@ -333,15 +334,17 @@ static __always_inline void describe(RecordSample *sample, struct task_struct *t
         __builtin_memcpy(sample->process, task->group_leader->comm, sizeof(sample->process));
 }
 
-/* A mapping may end anywhere, so pages are read one by one. Returns how many bytes there are. */
+/*
+ * A mapping may end anywhere, so pages are read one by one, each to its end: a bound within the
+ * loop doubles the paths that the verifier follows with every page. Returns how many bytes there
+ * are.
+ */
 static __always_inline __u32 copy_stack(RecordSpace *space, __u64 sp) {
         __u64 most = control.record.n_stack_bytes, part;
         __u32 n = 0, at;
 
         for (__u32 i = 0; i <= RECORD_MAX_STACK_BYTES / RECORD_STACK_PAGE && n < most; i++) {
                 part = RECORD_STACK_PAGE - ((sp + n) & (RECORD_STACK_PAGE - 1));
-                if (part > most - n)
-                        part = most - n;
                 at = n & (RECORD_MAX_STACK_BYTES - 1);
                 /* The verifier of older kernels wants the bounds at the call. */
                 asm volatile("" : "+r"(at), "+r"(part));
@@ -354,7 +357,7 @@ static __always_inline __u32 copy_stack(RecordSpace *space, __u64 sp) {
         }
         if (n == 0 && most > 0)
                 COUNT_RECORD(n_without_stack);
-        return n;
+        return n < most ? n : (__u32) most;
 }
 
 /* Those that the thread entered the kernel with. Returns its stack pointer. */
@@ -413,7 +416,8 @@ static __always_inline _Bool put_sample(RecordSpace *space) {
 }
 
 static __always_inline RecordSpace *find_space(__u32 which) {
-        RecordSpace *space = bpf_map_lookup_elem(&record_spaces, &which);
+        __u32 key = bpf_get_smp_processor_id() * _RECORD_SPACE_MAX + which;
+        RecordSpace *space = bpf_map_lookup_elem(&record_spaces, &key);
 
         if (space && __sync_lock_test_and_set(&space->is_busy, 1) != 0) {
                 COUNT_RECORD(n_busy);

@@ -393,13 +393,13 @@ int stack_report_on_reply(void *userdata, Connection *connection, json_object *p
 
 /* the end */
 
-static int write_folded(const StackStore *store) {
+static int write_folded(const StackStore *store, bool has_errors) {
         _cleanup_(buffer_done) Buffer line = {};
         int r = 0;
 
         for (size_t i = 0; r == 0 && i < store->n; i++) {
                 buffer_clear(&line);
-                r = stack_append_folded(&line, store, &store->rows[i]);
+                r = stack_append_folded(&line, store, &store->rows[i], has_errors);
                 if (r == 0 && fwrite(line.bytes, 1, line.n, stdout) != line.n)
                         r = errno > 0 ? -errno : -EIO;
         }
@@ -453,7 +453,7 @@ static int write_all(StackReport *report) {
         case STACK_FORM_HTML:
                 return flame_page_write(stdout, store, &report->course, report->firsts);
         case STACK_FORM_FOLDED:
-                return write_folded(store);
+                return write_folded(store, options_have(session->options, OPTION_STANDARD_ERRORS));
         case STACK_FORM_PPROF:
                 return stack_pprof_end(&report->pprof, report->firsts[0]);
         case STACK_FORM_ROWS:

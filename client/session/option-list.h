@@ -195,6 +195,8 @@
         O(LINES, "lines", 0, NONE, "", GIVEN,                                                   \
           "Of a recording: lines of the source, which \"record\" looks for in debugging "        \
           "information and \"show --stacks\" tells")                                             \
+        O(STANDARD_ERRORS, "standard-errors", 0, NONE, "", GIVEN,                               \
+          "With --format folded: behind each time its standard error")                          \
         O(COURSE, "course", 0, NONE, "", GIVEN,                                                 \
           "Of a recording that was made with --every: what ran and waited in each step")         \
         O(HISTOGRAM, "histogram", 0, NONE, "", GIVEN,                                           \

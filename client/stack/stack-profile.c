@@ -2,6 +2,7 @@
 #include "stack/stack-profile.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 
 #include "base/macro.h"
@@ -24,16 +25,21 @@ static void append_part(Buffer *line, Span name) {
                         line->bytes[i] = ',';
 }
 
-int stack_append_folded(Buffer *line, const StackStore *store, const StoredStack *row) {
-        bool is_pair = stack_store_is_pair(store);
-        double scale = is_pair ? (double) store->elapsed_ns[1] / (double) store->elapsed_ns[0] : 1;
-        double first_ns = (double) row->of[0].ns * scale;
-        uint64_t us[2] = { round_us(row->of[0].ns), round_us(row->of[1].ns) };
+static void append_us(Buffer *line, double ns) {
+        double us = ns / NSEC_PER_USEC;
 
-        if (is_pair)
-                us[0] = first_ns < 0x1p63 ? (uint64_t) llround(first_ns / NSEC_PER_USEC)
-                                          : UINT64_MAX / NSEC_PER_USEC;
-        if (us[0] == 0 && us[1] == 0)
+        buffer_append_format(line, " %lld", us < 0x1p63 ? llround(us) : LLONG_MAX);
+}
+
+int stack_append_folded(Buffer *line, const StackStore *store, const StoredStack *row,
+                        bool has_errors) {
+        size_t n = stack_store_is_pair(store) ? 2 : 1;
+        double scales[] = { n == 2 ? (double) store->elapsed_ns[1] / (double) store->elapsed_ns[0]
+                                   : 1,
+                            1 };
+
+        if ((double) row->of[0].ns * scales[0] < NSEC_PER_USEC / 2.0 &&
+            (n == 1 || round_us(row->of[1].ns) == 0))
                 return buffer_failure(line);
         append_part(line, name_set_get(&store->names, row->process));
         for (size_t i = 0; i < row->n_frames; i++) {
@@ -43,9 +49,12 @@ int stack_append_folded(Buffer *line, const StackStore *store, const StoredStack
         }
         buffer_append_text(line, ";[");
         append_part(line, name_set_get(&store->places, row->place));
-        buffer_append_format(line, "] %llu", (unsigned long long) us[0]);
-        if (is_pair)
-                buffer_append_format(line, " %llu", (unsigned long long) us[1]);
+        buffer_append_byte(line, ']');
+        for (size_t i = 0; i < n; i++) {
+                append_us(line, (double) row->of[i].ns * scales[i]);
+                if (has_errors)
+                        append_us(line, sqrt(row->of[i].variance) * scales[i]);
+        }
         return buffer_append_byte(line, '\n');
 }
 

@@ -18,9 +18,11 @@
 /*
  * Appends "process;frame;...;frame;[place] MICROSECONDS" and a newline. A semicolon in a name
  * becomes a comma. Of two recordings there are two numbers, the first of which is scaled to the
- * length of the second recording. 0 or the failure of @line.
+ * length of the second recording. @has_errors: behind each number stands its standard error. 0 or
+ * the failure of @line.
  */
-int stack_append_folded(Buffer *line, const StackStore *store, const StoredStack *row);
+int stack_append_folded(Buffer *line, const StackStore *store, const StoredStack *row,
+                        bool has_errors);
 /*
  * Writes the whole profile: https://www.speedscope.app/file-format-schema.json, a sampled profile
  * for each process. Sorts the store. @title: the name of the recording, may be NULL. 0 or -errno.

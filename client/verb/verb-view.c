@@ -334,6 +334,8 @@ static int find_stack_form(const Session *session, bool has_rows, bool *ret_alon
                 return complain(STATUS_USAGE, "--stacks is a table%s: give --format %s alone.",
                                 has_rows ? ", JSON, csv or ndjson" : " or JSON",
                                 format_name(options->format));
+        if (options_have(options, OPTION_STANDARD_ERRORS) && *ret != STACK_FORM_FOLDED)
+                return complain(STATUS_USAGE, "--standard-errors is for --format folded.");
         if (is_json && has_format && *ret_alone)
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");

@@ -51,14 +51,16 @@
           "Show a snapshot or a recording, or what was done between two of one boot",              \
           "a snapshot or an interval", 1, 1,                                                       \
           OPTION_VIEW_BITS | OPTION_INTERVAL_BITS | OPTION_BIT(STACKS) | OPTION_BIT(WAKERS) |      \
-                  OPTION_BIT(LINES) | OPTION_BIT(COURSE) | OPTION_BIT(HISTOGRAM),                  \
+                  OPTION_BIT(LINES) | OPTION_BIT(STANDARD_ERRORS) | OPTION_BIT(COURSE) |           \
+                  OPTION_BIT(HISTOGRAM),                                                           \
           VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED) | FORMAT_BIT(PPROF) | FORMAT_BIT(SPEEDSCOPE),     \
           MANY)                                                                                    \
         V(compare, "compare", "BEFORE AFTER|A..B C..D|--before LIST --after LIST",                 \
           "Show what was done between two snapshots, or compare intervals, sets or hosts",         \
           "two snapshots", 0, VERB_ANY_ARGUMENTS,                                                  \
           OPTION_VIEW_BITS | OPTION_PAIR_BITS | OPTION_BIT(BEFORE) | OPTION_BIT(AFTER) |           \
-          OPTION_BIT(ALPHA) | OPTION_BIT(STACKS), VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED), MANY)    \
+          OPTION_BIT(ALPHA) | OPTION_BIT(STACKS) | OPTION_BIT(STANDARD_ERRORS),                    \
+          VERB_VIEW_FORMATS | FORMAT_BIT(FOLDED), MANY)                                            \
         V(run, "run", "-- COMMAND...",                                                             \
           "Capture, run COMMAND, capture again, and compare",                                      \
           "a command", 1, VERB_ANY_ARGUMENTS,                                                      \

@@ -28,7 +28,7 @@ START_TEST(a_folded_line_is_a_stack) {
         StackStore store = {};
 
         ck_assert_int_eq(stack_store_add(&store, 0, stack), 0);
-        ck_assert_int_eq(stack_append_folded(&line, &store, &store.rows[0]), 0);
+        ck_assert_int_eq(stack_append_folded(&line, &store, &store.rows[0], false), 0);
         ck_assert_msg(span_is(buffer_span(&line), folded_rows[_i].line), "%.*s", (int) line.n,
                       line.bytes);
         (void) json_object_put(stack);
@@ -65,9 +65,38 @@ START_TEST(a_folded_line_of_two_has_both) {
         for (size_t i = 0; i < store.n; i++) {
                 _cleanup_(buffer_done) Buffer line = {};
 
-                ck_assert_int_eq(stack_append_folded(&line, &store, &store.rows[i]), 0);
+                ck_assert_int_eq(stack_append_folded(&line, &store, &store.rows[i], false), 0);
                 ck_assert_msg(span_is(buffer_span(&line), lines[i]), "%.*s", (int) line.n,
                               line.bytes);
+        }
+        stack_store_done(&store);
+}
+END_TEST
+
+/* A mean over half of the time has half of the error as well. */
+START_TEST(a_folded_line_may_have_errors) {
+        static const char *const lines[] = {
+                "app;f;[lock] 1500 500\n",
+                "app;f;[lock] 750 250 4000 0\n",
+        };
+        static const uint64_t elapsed_ns[][2] = { { 10000000000 }, { 10000000000, 5000000000 } };
+        StackStore store = {};
+        json_object *sides[] = {
+                parsed(STACK_OF("app", "one", "lock", "1500000", "500000", "false", "\"f\"")),
+                parsed(STACK_OF("app", "one", "lock", "4000000", "0", "true", "\"f\"")),
+        };
+
+        for (unsigned i = 0; i < ELEMENTSOF(lines); i++) {
+                _cleanup_(buffer_done) Buffer line = {};
+
+                memcpy(store.elapsed_ns, elapsed_ns[i], sizeof(store.elapsed_ns));
+                ck_assert_int_eq(stack_store_add(&store, i, sides[i]), 0);
+                if (i == 1)
+                        ck_assert_int_eq(stack_store_match(&store), 0);
+                ck_assert_int_eq(stack_append_folded(&line, &store, &store.rows[0], true), 0);
+                ck_assert_msg(span_is(buffer_span(&line), lines[i]), "%.*s", (int) line.n,
+                              line.bytes);
+                (void) json_object_put(sides[i]);
         }
         stack_store_done(&store);
 }
@@ -136,6 +165,7 @@ int main(void) {
 
         tcase_add_loop_test(write, a_folded_line_is_a_stack, 0, ELEMENTSOF(folded_rows));
         tcase_add_test(write, a_folded_line_of_two_has_both);
+        tcase_add_test(write, a_folded_line_may_have_errors);
         tcase_add_test(write, a_profile_has_one_for_each_process);
         tcase_add_test(write, stacks_that_begin_alike_come_together);
         suite_add_tcase(suite, write);

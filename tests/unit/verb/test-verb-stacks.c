@@ -143,6 +143,8 @@ static const struct {
                                                                 "\"hiddenStacks\":4}\n" },
         { { "show", "r", "--format", "folded" },
           "app;main;f;[lock] 3000000\napp;main;f;[running] 1000000\n" },
+        { { "show", "r", "--format", "folded", "--standard-errors" },
+          "app;main;f;[lock] 3000000 0\napp;main;f;[running] 1000000 0\n" },
         { { "show", "r", "--format", "speedscope" },
           "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"name\":\"r\"," },
 };
@@ -511,6 +513,9 @@ static const struct {
           "--histogram is text, JSON, csv or ndjson: give --format html alone.\n" },
         { { "show", "r", "--histogram", "--format", "csv", "--json" },
           "--format and --json are two forms of one result: give either.\n" },
+        { { "show", "r", "--standard-errors" }, "--standard-errors is for --format folded.\n" },
+        { { "compare", "r", "r", "--stacks", "--standard-errors" },
+          "--standard-errors is for --format folded.\n" },
         { { "show", "r", "--lines" }, "--lines is for --stacks, as a table or JSON.\n" },
         { { "show", "r", "--stacks", "--lines", "--format", "csv" },
           "--lines is for --stacks, as a table or JSON.\n" },

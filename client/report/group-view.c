@@ -207,6 +207,8 @@ GroupView *group_view_free(GroupView *view) {
         if (view->sink && view->sink->type->done)
                 view->sink->type->done(view->sink);
         free(view->sink);
+        for (size_t i = 0; i < ELEMENTSOF(view->recorded); i++)
+                (void) json_object_put(view->recorded[i]);
         (void) json_object_put(view->last);
         (void) json_object_put(view->replies);
         free(view);
@@ -266,6 +268,7 @@ static void find_recordings(GroupView *view, json_object *reply) {
                 json_object *heads = cell_member(reply, setting->sides[side]);
 
                 view->is_recording[side] = cell_length(heads) > 0;
+                view->recorded[side] = json_object_get(heads);
                 for (size_t i = 0; i < cell_length(heads); i++) {
                         json_object *head = cell_element(heads, i);
 
@@ -294,11 +297,16 @@ static int begin(GroupView *view, json_object *reply) {
                 if (span_is(name, report_settings[kind].name))
                         view->form.kind = (ReportKind) kind;
         setting = &report_settings[view->form.kind];
-        if (view->asked == REPORT_SNAPSHOT)
-                view->is_recording[0] = view->form.kind == REPORT_INTERVAL;
-        for (size_t i = 0; view->form.kind == REPORT_INTERVALS && i < setting->n_columns; i++)
-                view->is_recording[i] = head_is_of_recording(
-                        cell_member(cell_member(reply, setting->sides[i]), "before"));
+        if (view->asked == REPORT_SNAPSHOT && view->form.kind == REPORT_INTERVAL) {
+                view->is_recording[0] = true;
+                view->recorded[0] = json_object_get(cell_member(reply, "before"));
+        }
+        for (size_t i = 0; view->form.kind == REPORT_INTERVALS && i < setting->n_columns; i++) {
+                json_object *head = cell_member(cell_member(reply, setting->sides[i]), "before");
+
+                view->is_recording[i] = head_is_of_recording(head);
+                view->recorded[i] = json_object_get(head);
+        }
         if (view->form.kind == REPORT_SETS)
                 find_recordings(view, reply);
         /* The page of recordings is another one, of which the caller takes care. */

@@ -30,8 +30,9 @@ typedef struct GroupView {
         json_object *last;    /* owned: the last reply, with which the view waits for its stacks */
         json_object *replies; /* owned: of sets all, since these are printed while they come */
         bool is_recording[2]; /* the interval is one; of two intervals or sets each, all of it */
-        bool has_recording;   /* of sets: some member is one */
-        char other[QUOTE_BYTES]; /* and another one that is none */
+        json_object *recorded[2]; /* owned: the head of that recording; of a set an array of all */
+        bool has_recording;       /* of sets: some member is one */
+        char other[QUOTE_BYTES];  /* and another one that is none */
 } GroupView;
 
 /* Functions that return int return 0, or an exit status after a message to the user. */

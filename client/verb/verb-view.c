@@ -189,15 +189,38 @@ static int show_stacks(Session *session, const Recordings *of, StackForm form, G
         return r;
 }
 
-/* 0, or an exit status after saying that @subject has no stacks, which @what asks for. */
-static int check_recording(Session *session, const SubjectReference *subject, const char *what) {
-        _cleanup_(message_object_freep) json_object *reply = NULL;
+/*
+ * The recording that @head, of an earlier reply, is of: "latest" may be another one by now. @head
+ * lends its name; NULL: there was none.
+ */
+static Reference as_told(const Reference *recording, json_object *head) {
+        const char *name = json_object_get_string(cell_member(head, "name"));
+
+        return recording->is_file || !name ? *recording : (Reference){ .text = name, .fd = -EBADF };
+}
+
+/* The stacks of the recordings that @view, or its first reply, is about. */
+static int show_stacks_of(Session *session, const GroupView *of, const SubjectReference *subjects,
+                          size_t n, StackForm form, GroupView *view) {
+        Reference recordings[ELEMENTSOF(of->recorded)];
+
+        for (size_t i = 0; i < n; i++)
+                recordings[i] = as_told(&subjects[i].ends[0], of->recorded[i]);
+        return show_stacks(session, &(Recordings){ recordings, n, NULL }, form, view);
+}
+
+/*
+ * 0, or an exit status after saying that @subject has no stacks, which @what asks for. *ret is what
+ * was told of it, owned by the caller.
+ */
+static int check_recording(Session *session, const SubjectReference *subject, const char *what,
+                           json_object **ret) {
         char quoted[QUOTE_BYTES];
         int r = 0;
 
         if (!subject->is_interval)
-                r = describe_snapshot(session, &subject->ends[0], &reply);
-        if (r != 0 || head_is_of_recording(cell_member(reply, "snapshot")))
+                r = describe_snapshot(session, &subject->ends[0], ret);
+        if (r != 0 || head_is_of_recording(cell_member(*ret, "snapshot")))
                 return r;
         return complain(
                 STATUS_USAGE,
@@ -211,6 +234,7 @@ static int show_stacks_alone(Session *session, const SubjectReference *subjects,
                              StackForm form) {
         const Options *options = session->options;
         Reference recordings[2] = { REFERENCE_EMPTY, REFERENCE_EMPTY };
+        json_object *told[ELEMENTSOF(recordings)] = {};
         char what[64];
         int r = 0;
 
@@ -218,10 +242,14 @@ static int show_stacks_alone(Session *session, const SubjectReference *subjects,
                         options_have(options, OPTION_STACKS) ? "stacks" : "format ",
                         options_have(options, OPTION_STACKS) ? "" : format_name(options->format));
         for (size_t i = 0; r == 0 && i < n; i++) {
-                r = check_recording(session, &subjects[i], what);
-                recordings[i] = subjects[i].ends[0]; /* borrowed */
+                r = check_recording(session, &subjects[i], what, &told[i]);
+                recordings[i] = as_told(&subjects[i].ends[0], cell_member(told[i], "snapshot"));
         }
-        return r == 0 ? show_stacks(session, &(Recordings){ recordings, n, NULL }, form, NULL) : r;
+        if (r == 0)
+                r = show_stacks(session, &(Recordings){ recordings, n, NULL }, form, NULL);
+        for (size_t i = 0; i < n; i++)
+                message_object_free(told[i]);
+        return r;
 }
 
 /* Whether places where threads have nothing to do are asked for: programs get all. */
@@ -245,7 +273,9 @@ static const struct {
 static int show_list(Session *session, const SubjectReference *subject, const StackListKind *kind,
                      OptionId option) {
         char what[64];
+        _cleanup_(message_object_freep) json_object *told = NULL;
         _cleanup_(session_call_done) SessionCall call = {};
+        Reference recording;
         _cleanup_(stack_list_done) StackList list = {
                 .kind = kind,
                 .session = session,
@@ -255,10 +285,11 @@ static int show_list(Session *session, const SubjectReference *subject, const St
         int r;
 
         (void) snprintf(what, sizeof(what), "--%s", option_table[option].name);
-        r = check_recording(session, subject, what);
+        r = check_recording(session, subject, what, &told);
         if (r != 0)
                 return r;
-        stack_list_write_parameters(&list, begin_stacks(&subject->ends[0], &call));
+        recording = as_told(&subject->ends[0], cell_member(told, "snapshot"));
+        stack_list_write_parameters(&list, begin_stacks(&recording, &call));
         return session_call(session, &call, stack_list_on_reply, &list);
 }
 
@@ -387,12 +418,10 @@ int verb_show(Session *session) {
                 r = call_view(session, view, PROFILER_INTERFACE ".Show",
                               &(Side){ "snapshot", &subject, 1, false }, 1);
         if (r == STATUS_DONE_OTHERWISE)
-                return show_stacks(session, &(Recordings){ subject.ends, 1, NULL }, STACK_FORM_HTML,
-                                   NULL);
+                return show_stacks_of(session, view, &subject, 1, STACK_FORM_HTML, NULL);
         /* A first screen ends with the stacks; one who asks for rows wants these alone. */
         if (r == 0 && group_view_waits(view))
-                r = show_stacks(session, &(Recordings){ subject.ends, 1, NULL }, STACK_FORM_LIST,
-                                view);
+                r = show_stacks_of(session, view, &subject, 1, STACK_FORM_LIST, view);
         return r;
 }
 
@@ -408,13 +437,11 @@ int compare_subjects(Session *session, GroupView *view, const SubjectReference s
 /* What stands below two intervals of which at least one is a recording, or why it does not. */
 static int compare_stacks(Session *session, GroupView *view,
                           const SubjectReference subjects[static 2]) {
-        const Reference recordings[] = { subjects[0].ends[0], subjects[1].ends[0] };
         char with[QUOTE_BYTES], without[QUOTE_BYTES];
         bool first = view->is_recording[0];
 
         if (group_view_has_stacks(view))
-                return show_stacks(session, &(Recordings){ recordings, 2, NULL }, STACK_FORM_LIST,
-                                   view);
+                return show_stacks_of(session, view, subjects, 2, STACK_FORM_LIST, view);
         if (session->is_chatty)
                 (void) printf("\nno stacks: %s has some, and %s was not recorded\n",
                               quote(subjects[first ? 0 : 1].text, with),
@@ -450,12 +477,8 @@ static int compare_opened(Session *session, const SubjectReference subjects[stat
                         &view);
         if (r == 0)
                 r = compare_subjects(session, view, subjects);
-        if (r == STATUS_DONE_OTHERWISE) {
-                const Reference recordings[] = { subjects[0].ends[0], subjects[1].ends[0] };
-
-                return show_stacks(session, &(Recordings){ recordings, 2, NULL }, STACK_FORM_HTML,
-                                   NULL);
-        }
+        if (r == STATUS_DONE_OTHERWISE)
+                return show_stacks_of(session, view, subjects, 2, STACK_FORM_HTML, NULL);
         if (r == 0 && (view->is_recording[0] || view->is_recording[1]) && view->form.overview &&
             !view->form.rows)
                 r = compare_stacks(session, view, subjects);
@@ -513,10 +536,16 @@ static int compare_sets(Session *session) {
         if (r == 0)
                 r = call_view(session, view, PROFILER_INTERFACE ".CompareSets", sides,
                               ELEMENTSOF(sides));
-        if (r == 0 && group_view_waits(view))
+        if (r == 0 && group_view_waits(view)) {
+                for (size_t i = 0; i < cell_length(view->recorded[0]) && i < before.n; i++)
+                        before.subjects[i].ends[0] = as_told(&before.subjects[i].ends[0],
+                                                             cell_element(view->recorded[0], i));
+                for (size_t i = 0; i < cell_length(view->recorded[1]) && i < after.n; i++)
+                        after.subjects[i].ends[0] = as_told(&after.subjects[i].ends[0],
+                                                            cell_element(view->recorded[1], i));
                 r = show_stacks(session, &(Recordings){ .sides = sides }, STACK_FORM_LIST, view);
-        else if (r == 0 && view->has_recording && view->other[0] != '\0' && view->form.overview &&
-                 !view->wants_rows && session->is_chatty)
+        } else if (r == 0 && view->has_recording && view->other[0] != '\0' && view->form.overview &&
+                   !view->wants_rows && session->is_chatty)
                 (void) printf("\nno stacks: %s was not recorded\n", view->other);
         return r == 0 && view->above ? STATUS_ABOVE : r;
 }

@@ -69,6 +69,9 @@ def replies_to(call, answers):
     parts = answers.get(f"{method} {(name or '').removeprefix('long-')}", answers[method])
     if method == "CompareSets":
         return sets_of(answers, call["parameters"])
+    if method in ("Info", "Show"):
+        asked = {"name": call["parameters"]["snapshot"]["name"]}
+        return [dict(parts[0], **{key: parts[0][key] | asked for key in ("snapshot", "before", "after") if key in parts[0]}), *parts[1:]]
     if method != "Stacks":
         return parts
     if call["parameters"].get("histogram"):

@@ -7,7 +7,8 @@
 
 /* What show prints of a recording. */
 
-#define OF_KIND(kind) "{\"name\":\"r\",\"fileKind\":\"" kind "\",\"hostName\":\"h\"}"
+#define NAMED(name, kind) "{\"name\":\"" name "\",\"fileKind\":\"" kind "\",\"hostName\":\"h\"}"
+#define OF_KIND(kind) NAMED("r", kind)
 #define SHOWN                                                                                      \
         REPLIES("{\"parameters\":{\"kind\":\"interval\",\"before\":" HEAD("r") ",\"after\":" HEAD( \
                 "r") ",\"sameBoot\":true,\"elapsedNs\":4000000000,\"hostChanges\":[],"             \
@@ -212,12 +213,16 @@ START_TEST(a_page_of_a_recording_is_a_flame_graph) {
 END_TEST
 
 /* Two of them: the later one is twice as long. */
-#define SIDE_OF(kind) \
-        "{\"before\":" OF_KIND(kind) ",\"after\":" OF_KIND(kind) ",\"elapsedNs\":4000000000}"
-#define TWO(a, b)                                                                              \
-        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE_OF(a) ",\"b\":" SIDE_OF( \
-                b) ",\"sameBoot\":true,\"hostChanges\":[]},\"continues\":true}\0"              \
-                   "{\"parameters\":{\"overview\":[],\"hiddenRows\":0,\"hiddenGroups\":0}}")
+#define SIDE_OF(name, kind)                                            \
+        "{\"before\":" NAMED(name, kind) ",\"after\":" NAMED(name,     \
+                                                             kind) "," \
+                                                                   "\"elapsedNs\":4000000000}"
+#define TWO(a, b)                                                                           \
+        REPLIES("{\"parameters\":{\"kind\":\"intervals\",\"a\":" SIDE_OF(                   \
+                "r", a) ",\"b\":" SIDE_OF("s", b) ",\"sameBoot\":true,\"hostChanges\":[]}," \
+                                                  "\"continues\":true}\0"                   \
+                                                  "{\"parameters\":{\"overview\":[],"       \
+                                                  "\"hiddenRows\":0,\"hiddenGroups\":0}}")
 #define LATER                                                                              \
         REPLIES("{\"parameters\":{\"snapshot\":" OF_KIND(                                  \
                 "recording") ",\"elapsedNs\":8000000000"                                   \
@@ -557,6 +562,32 @@ START_TEST(what_has_no_stacks_is_refused) {
 }
 END_TEST
 
+/* Between two calls another snapshot may be the latest. */
+START_TEST(the_latest_stays_what_it_was) {
+        static const struct {
+                const Exchange *exchanges;
+                size_t n;
+                const char *words[4];
+        } views[] = {
+                { first_screen, ELEMENTSOF(first_screen), { "show", "latest" } },
+                { first_screen,
+                  ELEMENTSOF(first_screen),
+                  { "show", "latest", "--format", "html" } },
+                { alone, ELEMENTSOF(alone), { "show", "latest~1", "--stacks" } },
+                { of_lengths, ELEMENTSOF(of_lengths), { "show", "latest", "--histogram" } },
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(views); i++) {
+                begin(views[i].exchanges, views[i].n);
+                CTL_RUN(&ctl, views[i].words[0], views[i].words[1], views[i].words[2],
+                        views[i].words[3]);
+                ck_assert_str_eq(ctl.err, "");
+                ck_assert_ptr_nonnull(strstr(ctl.asked, "{\"recording\":{\"name\":\"r\"},"));
+                end();
+        }
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("verb-stacks");
         TCase *view = tcase_create("view");
@@ -567,6 +598,7 @@ int main(void) {
         tcase_add_test(view, rows_have_what_waits_were_on);
         tcase_add_loop_test(view, programs_get_all_of_it, 0, ELEMENTSOF(forms));
         tcase_add_test(view, a_page_of_a_recording_is_a_flame_graph);
+        tcase_add_test(view, the_latest_stays_what_it_was);
         tcase_add_test(view, two_recordings_end_with_what_changed);
         tcase_add_test(view, a_recording_and_an_interval_have_no_stacks);
         tcase_add_test(view, what_changed_is_for_programs_too);

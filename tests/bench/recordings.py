@@ -35,6 +35,7 @@ RECORDINGS = {
     "without stacks": {"kernelStacks": False, "stackBytes": 0, "onCpu": False},
     "with kernel stacks": {"stackBytes": 0, "onCpu": False},
     "with user stacks": {"onCpu": False},
+    "with 32 KiB of user stacks": {"stackBytes": 32768, "onCpu": False},
     "and of running time": {},
     "and with wakers": {"wakers": True},
 }

@@ -419,7 +419,7 @@ static __always_inline RecordSpace *find_space(__u32 which) {
         __u32 key = bpf_get_smp_processor_id() * _RECORD_SPACE_MAX + which;
         RecordSpace *space = bpf_map_lookup_elem(&record_spaces, &key);
 
-        if (space && __sync_lock_test_and_set(&space->is_busy, 1) != 0) {
+        if (!space || __sync_lock_test_and_set(&space->is_busy, 1) != 0) {
                 COUNT_RECORD(n_busy);
                 return 0;
         }

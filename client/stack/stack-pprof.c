@@ -151,10 +151,11 @@ static uint64_t location_number(StackPprof *pprof, json_object *name, json_objec
                 uint64_t offset = json_object_get_uint64(cell_element(position, 1));
 
                 /* A place that no file can have is none. */
-                if (file < pprof->n_files && offset < (uint64_t) INT64_MAX / MAX_FILES) {
-                        location.file = (uint32_t) file;
+                if (file < pprof->n_files - 1 && offset < (uint64_t) INT64_MAX / MAX_FILES) {
+                        location.file = (uint32_t) file + 1;
                         location.offset = offset;
-                        pprof->files[file].end = MAX_OF(pprof->files[file].end, offset + 1);
+                        pprof->files[file + 1].end =
+                                MAX_OF(pprof->files[file + 1].end, offset + 1);
                 }
         }
         r = name_set_add(&pprof->keys, (Span){ (const char *) &location, sizeof(location) },
@@ -187,15 +188,17 @@ int stack_pprof_begin(StackPprof *pprof, FILE *out, json_object *first) {
         if (!pprof->files)
                 return -ENOMEM;
         (void) text_number(pprof, (Span){ "", 0 });
+        /* pprof takes the first file for the program that the profile is of, which it names. */
+        pprof->files[pprof->n_files++].path = text_number(
+                pprof, cell_string(cell_member(cell_member(first, "snapshot"), "name")));
         for (size_t i = 0; i < n; i++) {
                 json_object *file = cell_element(files, i);
 
-                pprof->files[i] = (PprofFile){
+                pprof->files[pprof->n_files++] = (PprofFile){
                         .path = text_number(pprof, cell_string(cell_member(file, "path"))),
                         .build_id = text_number(pprof, cell_string(cell_member(file, "buildId"))),
                 };
         }
-        pprof->n_files = n;
         put_type(pprof, "samples", "count");
         put_type(pprof, "time", "nanoseconds");
         return pprof->error;

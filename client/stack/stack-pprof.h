@@ -8,7 +8,7 @@
  * while they come; what they refer to by number follows behind them, in any order of which a reader
  * of protocol buffers makes the same. A value is the time in nanoseconds, another the number of
  * samples. There are no addresses: that of a location is its place in its file, behind the files
- * before it.
+ * before it. The first file is none: it has the name of the recording.
  */
 
 #include <json-c/json.h>

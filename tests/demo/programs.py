@@ -13,7 +13,7 @@ import subprocess
 from harness import Skip
 
 # Where Debian keeps programs that are not for everybody's PATH.
-PLACES = ("usr/bin", "usr/sbin", "usr/lib/postgresql/*/bin")
+PLACES = ("usr/bin", "usr/sbin", "usr/lib/postgresql/*/bin", "usr/lib/go-*/pkg/tool/linux_*")
 
 
 class Programs:

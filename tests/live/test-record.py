@@ -21,8 +21,9 @@ from fuse import Fuse, STUCK_OPEN, STUCK_PAGE
 from harness import BUILD, CTPROFCTL, Daemon, Skip, call, end, expect, expect_equal, main, need_root, run, sysctl, temporary, test, wait_until
 from reasons import HZ, PARTS
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("golden", "demo")]
 import pprof  # noqa: E402  pylint: disable=wrong-import-position
+from programs import Programs  # noqa: E402  pylint: disable=wrong-import-position
 
 INTERFACE = "io.ctprof.Profiler."
 STRANGER = 65534
@@ -1688,7 +1689,7 @@ def off_cpu():
 
 @test
 def profile():
-    """a profile for pprof has the time of every stack, with files and their build ids, and pprof reads it"""
+    """a profile for pprof has the time of every stack, with files and their build ids"""
     with daemon() as ctl, known_threads(renamed(ctl, "profiled-load")):
         record(ctl, 2, tag="rec")
         path = ctl.spool.parent / "profile.pb.gz"
@@ -1707,10 +1708,30 @@ def profile():
         expect(known and known[0][2] > 0, "a function has no place in its file")
         expect(all(path is None for sample in told["samples"] for name, path, _ in sample["frames"] if name == "do_syscall_64"),
                "the kernel is in no file")
-        if shutil.which("go"):
-            read = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=time", "-nodecount=1000", path], capture_output=True,
-                                  text=True, check=True)
-            expect("at_mutex" in read.stdout, read.stdout)
+
+
+@test
+def profile_as_go_reads_it():
+    """what "go tool pprof" starts names the recording, and has the time of each function and the labels"""
+    with temporary() as scratch, daemon() as ctl:
+        programs = Programs(scratch, {"pprof": "golang-go"})
+        with known_threads(renamed(ctl, "profiled-load")):
+            record(ctl, 2, tag="rec")
+        path = scratch / "profile.pb.gz"
+        path.write_bytes(subprocess.run([CTPROFCTL, "--socket", ctl.socket, "show", "rec", "--format", "pprof"], stdout=subprocess.PIPE,
+                                        check=True).stdout)
+
+        def read(*options):
+            return subprocess.run([programs["pprof"], *options, path], capture_output=True, text=True, check=True,
+                                  env={**os.environ, "PPROF_TMPDIR": str(scratch), "HOME": str(scratch)}).stdout.splitlines()
+
+        said = read("-top", "-unit=ns", "-nodecount=100000", "-nodefraction=0")
+        expect_equal(said[0], "File: rec")
+        flat = {line.split(None, 5)[5]: float(line.split()[0].removesuffix("ns")) for line in said if re.match(r" *[0-9.]+(ns)? ", line)}
+        ours = sum(stack["ns"] for stack in stacks(ctl, "rec")[1] if stack["frames"][-1] == "at_sums")
+        expect(ours > 0 and abs(flat["at_sums"] - ours) <= 0.01 * ours, flat.get("at_sums"), ours)
+        said = "\n".join(read("-tags"))
+        expect(all(f" {key}: Total " in said for key in ("process", "thread", "reason")) and "profiled-load" in said, said[:500])
 
 
 @test

@@ -154,8 +154,7 @@ static uint64_t location_number(StackPprof *pprof, json_object *name, json_objec
                 if (file < pprof->n_files - 1 && offset < (uint64_t) INT64_MAX / MAX_FILES) {
                         location.file = (uint32_t) file + 1;
                         location.offset = offset;
-                        pprof->files[file + 1].end =
-                                MAX_OF(pprof->files[file + 1].end, offset + 1);
+                        pprof->files[file + 1].end = MAX_OF(pprof->files[file + 1].end, offset + 1);
                 }
         }
         r = name_set_add(&pprof->keys, (Span){ (const char *) &location, sizeof(location) },

@@ -25,7 +25,7 @@
 #include <sys/types.h>
 #include "base/macro.h"
 #include "capture/pace.h"
-#include "capture/scene/capture-system.h"
+#include "capture/batch/capture-system.h"
 #include "kernel/bpf/task-object.h"
 #include "kernel/bpf/ledger.h"
 #include "metric/choice.h"

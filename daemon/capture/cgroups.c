@@ -116,29 +116,29 @@ static int compare_entries(const void *a, const void *b) {
  * Reads which cgroup @slot is in. When it cannot be told, *ret stays as it is, and either the slot
  * vanished or the reason was counted.
  */
-static void read_cgroup(Scene *scene, const BatchProcess *process, ThreadSlot *slot,
+static void read_cgroup(Readings *readings, const BatchProcess *process, ThreadSlot *slot,
                         TextPlace *ret) {
         ProcCgroup cgroup;
         size_t n;
         int r;
 
-        r = scene_open_thread(scene, process, slot);
+        r = readings_open_thread(readings, process, slot);
         if (r == 0)
-                r = text_file_read(slot->fd, "cgroup", scene->file, sizeof(scene->file), &n);
+                r = text_file_read(slot->fd, "cgroup", readings->file, sizeof(readings->file), &n);
         if (r == TEXT_E_ABSENT || r == TEXT_E_VANISHED) {
                 thread_slot_vanish(slot);
                 return;
         }
         if (r == 0)
-                r = proc_cgroup_parse((Span){ scene->file, n }, &cgroup);
+                r = proc_cgroup_parse((Span){ readings->file, n }, &cgroup);
         if (r != 0) {
-                scene->tally.counts[SOURCE_CGROUP][text_file_outcome(r)]++;
+                readings->tally.counts[SOURCE_CGROUP][text_file_outcome(r)]++;
                 return;
         }
-        scene->tally.counts[SOURCE_CGROUP]
-                           [cgroup.has_path ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported]++;
+        readings->tally.counts[SOURCE_CGROUP]
+                              [cgroup.has_path ? SOURCE_OUTCOME_ok : SOURCE_OUTCOME_unsupported]++;
         if (cgroup.has_path)
-                *ret = scene_add_text(scene, cgroup.path);
+                *ret = readings_add_text(readings, cgroup.path);
 }
 
 /* ids */
@@ -147,8 +147,8 @@ static void read_cgroup(Scene *scene, const BatchProcess *process, ThreadSlot *s
  * The thread may have moved since its id was read, and a path can be made anew: only what the
  * directory at the path confirms is remembered.
  */
-static void learn_id(Scene *scene, CgroupSet *set, Span path, uint64_t id) {
-        const Cgroupfs *cgroupfs = scene->host->cgroupfs;
+static void learn_id(Readings *readings, CgroupSet *set, Span path, uint64_t id) {
+        const Cgroupfs *cgroupfs = readings->host->cgroupfs;
         _cleanup_(fd_closep) int fd = -EBADF;
         struct statx directory;
         CgroupEntry *entry;
@@ -159,12 +159,12 @@ static void learn_id(Scene *scene, CgroupSet *set, Span path, uint64_t id) {
             statx(fd, "", AT_EMPTY_PATH, STATX_INO, &directory) == 0 && directory.stx_ino == id)
                 r = set_id(set, entry, id);
         if (r < 0)
-                scene->error = r;
+                readings->error = r;
 }
 
 /* By the ids of their cgroups. */
-static void find_groups(Scene *scene, const BatchProcess *process, CgroupSet *set) {
-        ThreadSlot *slots = &scene->slots[process->first];
+static void find_groups(Readings *readings, const BatchProcess *process, CgroupSet *set) {
+        ThreadSlot *slots = &readings->slots[process->first];
 
         for (size_t i = 0; i < process->n; i++) {
                 ThreadSlot *slot = &slots[i];
@@ -180,29 +180,30 @@ static void find_groups(Scene *scene, const BatchProcess *process, CgroupSet *se
                         continue;
                 found = cgroup_set_find(set, slot->cgroup_id);
                 if (found) {
-                        scene->tally.counts[SOURCE_CGROUP][SOURCE_OUTCOME_ok]++;
-                        slot->cgroup = scene_add_text(scene, found->path);
+                        readings->tally.counts[SOURCE_CGROUP][SOURCE_OUTCOME_ok]++;
+                        slot->cgroup = readings_add_text(readings, found->path);
                         continue;
                 }
-                read_cgroup(scene, process, slot, &slot->cgroup);
+                read_cgroup(readings, process, slot, &slot->cgroup);
                 if (slot->cgroup.is_set)
-                        learn_id(scene, set, scene_text(scene, slot->cgroup), slot->cgroup_id);
+                        learn_id(readings, set, readings_text(readings, slot->cgroup),
+                                 slot->cgroup_id);
         }
 }
 
-void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSet *set) {
+void cgroups_read_membership(Readings *readings, const BatchProcess *process, CgroupSet *set) {
         CgroupThreading threading = CGROUP_THREADING_WHOLE;
-        const Cgroupfs *cgroupfs = scene->host->cgroupfs;
-        ThreadSlot *slots = &scene->slots[process->first], *spokesman;
+        const Cgroupfs *cgroupfs = readings->host->cgroupfs;
+        ThreadSlot *slots = &readings->slots[process->first], *spokesman;
         TextPlace place = {};
         CgroupEntry *entry;
 
-        if (!scene->host->gates.has_file[SOURCE_CGROUP]) {
-                scene->tally.counts[SOURCE_CGROUP][SOURCE_OUTCOME_unsupported]++;
+        if (!readings->host->gates.has_file[SOURCE_CGROUP]) {
+                readings->tally.counts[SOURCE_CGROUP][SOURCE_OUTCOME_unsupported]++;
                 return;
         }
         if (slots[0].cgroup_id != 0) {
-                find_groups(scene, process, set);
+                find_groups(readings, process, set);
                 return;
         }
         do { /* until one is read that has not vanished */
@@ -213,15 +214,15 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
                                 spokesman = &slots[i];
                 if (!spokesman)
                         return;
-                read_cgroup(scene, process, spokesman, &place);
+                read_cgroup(readings, process, spokesman, &place);
         } while (spokesman->vanished);
         if (!place.is_set)
                 return;
         if (process->n > 1 || process->is_split) {
                 _cleanup_(fd_closep) int fd = -EBADF;
 
-                if (cgroup_set_add(set, scene_text(scene, place), &entry) < 0) {
-                        scene->error = -ENOMEM;
+                if (cgroup_set_add(set, readings_text(readings, place), &entry) < 0) {
+                        readings->error = -ENOMEM;
                         return;
                 }
                 /* A cgroup whose type cannot be read may be threaded: each thread is asked then. */
@@ -229,7 +230,7 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
                         bool threaded = true;
 
                         if (cgroupfs && span_is(entry->path, "/"))
-                                threaded = scene->host->gates.root_is_threaded;
+                                threaded = readings->host->gates.root_is_threaded;
                         else if (cgroupfs && !cgroup_path_is_outside(entry->path) &&
                                  cgroupfs_open_group(cgroupfs, entry->path, &fd) == 0)
                                 (void) !cgroup_is_threaded(fd, &threaded);
@@ -244,7 +245,7 @@ void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSe
                 if (threading == CGROUP_THREADING_WHOLE || &slots[i] == spokesman)
                         slots[i].cgroup = place;
                 else
-                        read_cgroup(scene, process, &slots[i], &slots[i].cgroup);
+                        read_cgroup(readings, process, &slots[i], &slots[i].cgroup);
         }
 }
 

@@ -16,7 +16,7 @@
 #include "base/macro.h"
 #include "base/span.h"
 #include "capture/pace.h"
-#include "capture/scene/scene.h"
+#include "capture/batch/readings.h"
 #include "snapshot/snapshot-writer.h"
 
 typedef enum CgroupThreading {
@@ -59,7 +59,7 @@ _must_check_ int cgroup_set_merge(CgroupSet *set, const CgroupSet *other);
  * gone vanishes. Where the slots have the ids of their cgroups, @set remembers the paths, so that
  * one thread of each cgroup is asked.
  */
-void cgroups_read_membership(Scene *scene, const BatchProcess *process, CgroupSet *set);
+void cgroups_read_membership(Readings *readings, const BatchProcess *process, CgroupSet *set);
 
 /*
  * Writes the cgroups of @set in bytewise order of their paths. One that went meanwhile, or that

@@ -12,7 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/macro.h"
-#include "capture/scene/scene.h"
+#include "capture/batch/readings.h"
 #include "kernel/procfs/host-files.h"
 #include "metric/host-part.h"
 #include "snapshot/snapshot-writer.h"

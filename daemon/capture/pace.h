@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/macro.h"
-#include "capture/scene/capture-system.h"
+#include "capture/batch/capture-system.h"
 
 enum {
         CAPTURE_OK,

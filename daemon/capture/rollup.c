@@ -3,14 +3,14 @@
 
 #include <errno.h>
 
-#include "capture/scene/process-memory.h"
+#include "capture/batch/process-memory.h"
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/procfs.h"
 
-TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *process) {
-        const CaptureSystem *system = scene->host->system;
-        ThreadSlot *slot = process_memory_find(scene, process);
-        size_t at = scene->texts.n;
+TextPlace rollup_read(RollupBudget *budget, Readings *readings, const BatchProcess *process) {
+        const CaptureSystem *system = readings->host->system;
+        ThreadSlot *slot = process_memory_find(readings, process);
+        size_t at = readings->texts.n;
         ProcSmaps smaps;
         JsonWriter json;
         Span text;
@@ -18,13 +18,13 @@ TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *pr
 
         if (budget->mode == SMAPS_MODE_NONE || !slot)
                 return (TextPlace){};
-        if (!scene->host->gates.has_file[SOURCE_SMAPS_ROLLUP]) {
-                scene->tally.counts[SOURCE_SMAPS_ROLLUP][SOURCE_OUTCOME_unsupported]++;
+        if (!readings->host->gates.has_file[SOURCE_SMAPS_ROLLUP]) {
+                readings->tally.counts[SOURCE_SMAPS_ROLLUP][SOURCE_OUTCOME_unsupported]++;
                 return (TextPlace){};
         }
         if (budget->mode == SMAPS_MODE_SMALL) {
                 ThreadSample *leader = &process->leader->sample;
-                Tally *tally = &scene->tally;
+                Tally *tally = &readings->tally;
                 uint64_t bytes;
 
                 if (thread_sample_memory(leader, &bytes) && bytes > budget->largest.max_bytes) {
@@ -38,7 +38,7 @@ TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *pr
                         return (TextPlace){};
                 }
         }
-        r = scene_open_thread(scene, process, slot);
+        r = readings_open_thread(readings, process, slot);
         if (r == 0) {
                 const BlockingQuestion file = { .owner = slot->owner,
                                                 .dir_fd = slot->fd,
@@ -50,7 +50,7 @@ TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *pr
                         /* Half of it is for this file, but as much as for everybody. */
                         left_ns = budget->limit_ns - spent_ns;
                         begin_ns = system->now_ns(system->userdata);
-                        r = blocking_file_read(&scene->blocking, &file,
+                        r = blocking_file_read(&readings->blocking, &file,
                                                MAX_OF(left_ns / 2, BLOCKING_FILE_LEAST_NS), NULL,
                                                &text);
                         atomic_fetch_add(&budget->spent_ns,
@@ -60,21 +60,21 @@ TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *pr
         if (r != 0) {
                 SourceOutcome outcome = text_file_outcome(r);
 
-                scene->tally.n_smaps_skipped += r == -ETIMEDOUT;
+                readings->tally.n_smaps_skipped += r == -ETIMEDOUT;
                 /* One that is exiting has given up its memory, but its rows were whole before. */
                 if (r == TEXT_E_ABSENT)
                         outcome = SOURCE_OUTCOME_vanished;
-                scene->tally.counts[SOURCE_SMAPS_ROLLUP][outcome]++;
+                readings->tally.counts[SOURCE_SMAPS_ROLLUP][outcome]++;
                 return (TextPlace){};
         }
         r = proc_smaps_parse(text, &smaps);
-        scene->tally.counts[SOURCE_SMAPS_ROLLUP][text_file_outcome(r)]++;
-        json_writer_init(&json, &scene->texts);
+        readings->tally.counts[SOURCE_SMAPS_ROLLUP][text_file_outcome(r)]++;
+        json_writer_init(&json, &readings->texts);
         number_map_write_json(&json, &smaps);
         r = json_writer_finish(&json);
         if (r < 0) {
-                scene->error = r;
+                readings->error = r;
                 return (TextPlace){};
         }
-        return (TextPlace){ .at = at, .n = scene->texts.n - at, .is_set = true };
+        return (TextPlace){ .at = at, .n = readings->texts.n - at, .is_set = true };
 }

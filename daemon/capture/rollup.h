@@ -14,8 +14,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "capture/scene/largest.h"
-#include "capture/scene/scene.h"
+#include "capture/batch/largest.h"
+#include "capture/batch/readings.h"
 #include "metric/choice.h"
 
 /* The processes of which it is read, and the time that all workers have spent on it together. */
@@ -27,7 +27,7 @@ typedef struct RollupBudget {
 } RollupBudget;
 
 /*
- * The rollup of @process as one JSON object in the scene's texts; not set when there is none. The
+ * The rollup of @process as one JSON object in readings->texts; not set when there is none. The
  * leader's sample tells when it was not asked for.
  */
-TextPlace rollup_read(RollupBudget *budget, Scene *scene, const BatchProcess *process);
+TextPlace rollup_read(RollupBudget *budget, Readings *readings, const BatchProcess *process);

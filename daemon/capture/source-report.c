@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "capture/scene/backend.h"
+#include "capture/batch/backend.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"
 

@@ -13,7 +13,7 @@
 #include "capture/heap/heap.h"
 #include "capture/host-record.h"
 #include "capture/rollup.h"
-#include "capture/scene/backend.h"
+#include "capture/batch/backend.h"
 
 typedef struct SourceReport {
         const Backend *backend;

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "capture/scene/process-memory.h"
+#include "capture/batch/process-memory.h"
 #include "snapshot/thread-column.h"
 
 /* Enough that workers seldom wait for the writer; each holds about 60 KiB of rows. */
@@ -35,7 +35,7 @@ typedef struct Worker {
         Walk *walk; /* borrowed */
         pthread_t thread;
         int error;                /* why a reader could not be made */
-        Scene scene;              /* with the tally of its batches */
+        Readings readings;        /* with the tally of its batches */
         void *reader;             /* owned: the backend's */
         HeapReader *heap;         /* owned */
         HeapSummary heap_summary; /* of both */
@@ -71,24 +71,24 @@ struct Walk {
 
 /* Makes rows of the threads of process @number that are kept. */
 static void finish_process(Worker *worker, size_t number) {
-        Scene *scene = &worker->scene;
-        BatchProcess *process = &scene->batch->processes[number];
+        Readings *readings = &worker->readings;
+        BatchProcess *process = &readings->batch->processes[number];
         const CommandPlace *command = &worker->commands[number];
         TextPlace smaps = worker->rollups[number];
-        ThreadSlot *slots = &scene->slots[process->first];
+        ThreadSlot *slots = &readings->slots[process->first];
         const ThreadSlot *leader = process->leader;
-        Buffer *rows = &scene->batch->rows;
+        Buffer *rows = &readings->batch->rows;
         Span pcomm = { NULL, 0 };
 
         worker->walk->options->backend->confirm(worker->reader, process);
-        if (scene->host->heard_exits)
-                scene_leave_zombies_out(scene, process);
+        if (readings->host->heard_exits)
+                readings_leave_zombies_out(readings, process);
 
         if (process->has_leader && (process->is_split || !leader))
                 pcomm = (Span){ process->name, process->n_name };
         else if (!process->is_split && leader)
-                pcomm = scene_text(scene, leader->comm);
-        for (size_t i = 0; i < process->n && scene->error == 0; i++) {
+                pcomm = readings_text(readings, leader->comm);
+        for (size_t i = 0; i < process->n && readings->error == 0; i++) {
                 ThreadSlot *slot = &slots[i];
                 ThreadSample *sample = &slot->sample;
                 bool is_leader = slot->tid == process->tgid;
@@ -97,11 +97,12 @@ static void finish_process(Worker *worker, size_t number) {
                 /* Readings of a thread that vanished are lost and count as vanished. */
                 for (unsigned id = 0; id < _SOURCE_MAX; id++)
                         if (slot->outcomes[id] != 0)
-                                scene->tally.counts[id][slot->vanished ? SOURCE_OUTCOME_vanished
-                                                                       : slot->outcomes[id] - 1]++;
+                                readings->tally
+                                        .counts[id][slot->vanished ? SOURCE_OUTCOME_vanished
+                                                                   : slot->outcomes[id] - 1]++;
                 if (!slot->kept)
                         continue;
-                if (scene->host->gates.realtime_waits_broken &&
+                if (readings->host->gates.realtime_waits_broken &&
                     (slot->policy == POLICY_FIFO || slot->policy == POLICY_RR ||
                      slot->policy == POLICY_DEADLINE)) {
                         thread_sample_drop(sample, METRIC_wait_max);
@@ -110,58 +111,59 @@ static void finish_process(Worker *worker, size_t number) {
                 if (is_leader && slot->num_threads != 0)
                         thread_sample_put(sample, METRIC_nr_threads, slot->num_threads);
                 sample->tgid = process->tgid;
-                sample->self = capture_host_owns(scene->host, process->tgid, sample);
-                sample->comm = scene_text(scene, slot->comm);
-                sample->cpus = scene_text(scene, slot->cpus);
-                sample->cgroup = scene_text(scene, slot->cgroup);
+                sample->self = capture_host_owns(readings->host, process->tgid, sample);
+                sample->comm = readings_text(readings, slot->comm);
+                sample->cpus = readings_text(readings, slot->cpus);
+                sample->cgroup = readings_text(readings, slot->cgroup);
                 sample->pcomm = pcomm;
-                sample->command = scene_text(scene, command->command);
-                sample->command_line = scene_text(scene, command->line);
+                sample->command = readings_text(readings, command->command);
+                sample->command_line = readings_text(readings, command->line);
                 if (rows->n > 0)
                         (void) buffer_append_byte(rows, ',');
                 /* It also returns a failure of the comma. */
-                scene->error = thread_row_encode(
-                        rows, sample, is_leader ? scene_text(scene, smaps) : (Span){ NULL, 0 });
-                if (scene->error == 0 && sample->cgroup.bytes) {
-                        scene->error = cgroup_set_add(&worker->cgroups, sample->cgroup, &entry);
-                        if (scene->error == 0)
+                readings->error = thread_row_encode(rows, sample,
+                                                    is_leader ? readings_text(readings, smaps)
+                                                              : (Span){ NULL, 0 });
+                if (readings->error == 0 && sample->cgroup.bytes) {
+                        readings->error = cgroup_set_add(&worker->cgroups, sample->cgroup, &entry);
+                        if (readings->error == 0)
                                 entry->inhabited = true;
                 }
                 process->n_kept++;
-                scene->tally.n_threads++;
+                readings->tally.n_threads++;
         }
 }
 
 /* Sets the results of @batch. */
 static void read_batch(Worker *worker, Batch *batch) {
         const WalkOptions *options = worker->walk->options;
-        Scene *scene = &worker->scene;
+        Readings *readings = &worker->readings;
 
         if (worker->error != 0) {
                 batch->error = worker->error;
                 return;
         }
-        scene_begin(scene, batch);
+        readings_begin(readings, batch);
         options->backend->read(worker->reader);
         /*
          * These steps read more of a process than the backend did. The ones that can disturb the
          * process come last, and what is asked of another job is asked of the whole batch then.
          */
-        for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++) {
+        for (size_t i = 0; i < batch->n_processes && readings->error == 0; i++) {
                 const BatchProcess *process = &batch->processes[i];
 
-                cgroups_read_membership(scene, process, &worker->cgroups);
-                process_memory_read(scene, process);
-                worker->rollups[i] = rollup_read(options->smaps, scene, process);
+                cgroups_read_membership(readings, process, &worker->cgroups);
+                process_memory_read(readings, process);
+                worker->rollups[i] = rollup_read(options->smaps, readings, process);
                 heap_reader_add(worker->heap, process, &worker->commands[i]);
         }
         heap_reader_read(worker->heap);
-        for (size_t i = 0; i < batch->n_processes && scene->error == 0; i++)
+        for (size_t i = 0; i < batch->n_processes && readings->error == 0; i++)
                 finish_process(worker, i);
         for (size_t i = 0; i < batch->n_tids; i++)
-                scene->slots[i].fd = fd_close(scene->slots[i].fd);
-        batch->error = scene->error;
-        scene->batch = NULL;
+                readings->slots[i].fd = fd_close(readings->slots[i].fd);
+        batch->error = readings->error;
+        readings->batch = NULL;
 }
 
 /*
@@ -170,14 +172,14 @@ static void read_batch(Worker *worker, Batch *batch) {
  */
 static void read_batches(Worker *worker, bool is_thread) {
         Walk *walk = worker->walk;
-        Scene *scene = &worker->scene;
+        Readings *readings = &worker->readings;
         Heap *heap = walk->options->heap;
         int r = worker->error;
 
         if (r == 0 && !worker->reader)
-                r = walk->options->backend->reader_new(scene, &worker->reader);
+                r = walk->options->backend->reader_new(readings, &worker->reader);
         if (r == 0 && !worker->heap)
-                r = heap_reader_new(heap, scene, &worker->heap_summary, &worker->heap);
+                r = heap_reader_new(heap, readings, &worker->heap_summary, &worker->heap);
         worker->error = r;
         (void) pthread_mutex_lock(&walk->lock);
         for (;;) {
@@ -238,7 +240,7 @@ static int start_reading(Walk *walk) {
                 if (!worker)
                         break;
                 worker->walk = walk;
-                worker->scene.host = options->host;
+                worker->readings.host = options->host;
                 if (n == 0 || pthread_create(&worker->thread, NULL, run_worker, worker) != 0)
                         break;
                 walk->n_threads++;
@@ -258,8 +260,8 @@ static void walk_done(Walk *walk) {
 
                 backend->reader_free(worker->reader);
                 free(worker->heap);
-                (void) blocking_thread_free(worker->scene.blocking.thread);
-                buffer_done(&worker->scene.texts);
+                (void) blocking_thread_free(worker->readings.blocking.thread);
+                buffer_done(&worker->readings.texts);
                 cgroup_set_done(&worker->cgroups);
                 free(worker);
         }
@@ -372,7 +374,7 @@ int walk_run(const WalkOptions *options, SnapshotWriter *writer, Tally *tally, C
                 (void) pthread_join(walk.workers[i]->thread, NULL);
         for (size_t i = 0; r == 0 && i < WALK_MAX_WORKERS && walk.workers[i]; i++) {
                 const Worker *worker = walk.workers[i];
-                const Tally *read = &worker->scene.tally;
+                const Tally *read = &worker->readings.tally;
 
                 heap_summary_merge(&options->heap->summary, &worker->heap_summary);
                 for (unsigned id = 0; id < _SOURCE_MAX; id++)

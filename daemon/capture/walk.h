@@ -14,7 +14,7 @@
 #include "capture/heap/heap.h"
 #include "capture/pace.h"
 #include "capture/rollup.h"
-#include "capture/scene/backend.h"
+#include "capture/batch/backend.h"
 #include "snapshot/snapshot-writer.h"
 
 #define WALK_MAX_WORKERS 16

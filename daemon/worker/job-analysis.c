@@ -37,7 +37,7 @@ typedef struct Analysis {
         HostUse uses[COLUMNS_MAX];      /* what the host did; also up to a snapshot */
         HostView hosts[COLUMNS_MAX];    /* the same for the reader */
         LimitTally limits[COLUMNS_MAX]; /* which cgroups were held back */
-        Crowds crowds[COLUMNS_MAX];     /* likewise, who contended with whom */
+        Cohorts cohorts[COLUMNS_MAX];   /* likewise, who contended with whom */
         Comparison *comparison;
         SectionFeed feed;
         Buffer name; /* scratch: the former name of a cgroup */
@@ -47,7 +47,7 @@ static void analysis_done(Analysis *analysis) {
         section_feed_done(&analysis->feed);
         for (unsigned i = 0; i < COLUMNS_MAX; i++) {
                 key_tree_done(&analysis->limits[i].cgroups, NULL);
-                crowds_done(&analysis->crowds[i]);
+                cohorts_done(&analysis->cohorts[i]);
                 host_totals_done(&analysis->hosts[i].difference);
         }
         buffer_done(&analysis->name);
@@ -134,7 +134,7 @@ static int analysis_on_thread(void *userdata, Side side, const ThreadSample *sam
 static int analysis_on_life(void *userdata, const ThreadSample *before, const ThreadSample *after) {
         Analysis *analysis = userdata;
         unsigned column = analysis->column;
-        int r = crowds_add(&analysis->crowds[column], &analysis->periods[column], before, after);
+        int r = cohorts_add(&analysis->cohorts[column], &analysis->periods[column], before, after);
         Group *group;
 
         return r == 0 ? column_table_add(&analysis->comparison->table, column, before, after,
@@ -145,7 +145,7 @@ static int analysis_on_life(void *userdata, const ThreadSample *before, const Th
 static int analysis_on_exited(void *userdata, Side end, const ExitedRow *row) {
         Analysis *analysis = userdata;
 
-        return crowds_add_exited(&analysis->crowds[analysis->column], end, row);
+        return cohorts_add_exited(&analysis->cohorts[analysis->column], end, row);
 }
 
 /* Of two intervals the sections take the end of each, and that is their side. */
@@ -393,7 +393,7 @@ static int analysis_write_interval(Analysis *analysis, IntervalMember member, un
                         .host = host,
                         .use = use,
                         .believed_ns = coverage_believed_ns(coverage, &ledger, use, &span),
-                        .crowds = &analysis->crowds[column],
+                        .cohorts = &analysis->cohorts[column],
                         .limits = &analysis->limits[column],
                 };
                 r = host_context_find(buffer_span(&to->host), HOST_CONTEXT_CGROUP_V1, &cgroup_v1,

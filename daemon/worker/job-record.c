@@ -18,7 +18,7 @@
 #include "record/sampler.h"
 #include "record/course/steps.h"
 #include "record/recording-document.h"
-#include "room/room.h"
+#include "helper/helper.h"
 #include "spool/snapshot-file.h"
 #include "wire/limits.h"
 
@@ -207,7 +207,7 @@ static int pacer_end(Pacer *pacer, RecordSummary *summary) {
 
 typedef struct Recorder {
         Work *work;        /* borrowed */
-        Room *room;        /* borrowed; of the memory job */
+        Helper *helper;    /* borrowed; of the memory job */
         int socket;        /* borrowed; to the unwinding job */
         uint64_t begun_ns; /* CLOCK_MONOTONIC; 0: it has not begun, and there is no progress */
         size_t n_threads;  /* then; 0: nobody has counted them */
@@ -252,7 +252,7 @@ static bool fits(uint32_t question, size_t n) {
         return question == MEMORY_QUESTION_STACK && n == sizeof(StackAnswered);
 }
 
-/* The main process starts the memory job, or closes @peer_fd, which ends the room. */
+/* The main process starts the memory job, or closes @peer_fd, which ends the helper. */
 static int open_memory(void *userdata, int peer_fd) {
         _cleanup_(fd_closep) int owned = peer_fd;
         const Recorder *recorder = userdata;
@@ -267,7 +267,7 @@ static size_t read_stack(void *userdata, const RecordSample *sample, void *ret) 
                 .sp = sample->sp,
                 .n_switches = sample->n_switches,
         };
-        const RoomQuestion question = {
+        const HelperQuestion question = {
                 .question = MEMORY_QUESTION_STACK,
                 .body = { (const char *) &asked, sizeof(asked) },
                 .fd = -EBADF,
@@ -275,8 +275,8 @@ static size_t read_stack(void *userdata, const RecordSample *sample, void *ret) 
         StackAnswered answer;
         size_t n;
 
-        if (room_ask(recorder->room, &question, clock_now_ns(CLOCK_MONOTONIC) + REST_PATIENCE_NS,
-                     &answer, &n) != 0 ||
+        if (helper_ask(recorder->helper, &question,
+                       clock_now_ns(CLOCK_MONOTONIC) + REST_PATIENCE_NS, &answer, &n) != 0 ||
             answer.failure != HEAP_FAILURE_NONE || answer.n > sizeof(answer.bytes))
                 return 0;
         memcpy(ret, answer.bytes, answer.n);
@@ -382,10 +382,10 @@ int work_record(Work *work) {
         _cleanup_(fd_closep) int socket = -EBADF;
         _cleanup_(task_objects_done) TaskObjects tasks;
         _cleanup_(sampler_freep) Sampler *sampler = NULL;
-        _cleanup_(room_freep) Room *room = NULL;
+        _cleanup_(helper_freep) Helper *helper = NULL;
         _cleanup_(pacer_done) Pacer pacer = {};
         Recorder recorder = { .work = work };
-        const RoomTerms terms = {
+        const HelperTerms terms = {
                 .max_answer_bytes = sizeof(StackAnswered),
                 .fits = fits,
                 .open = open_memory,
@@ -449,8 +449,8 @@ int work_record(Work *work) {
                 .userdata = &recorder,
                 .scope = scope,
         };
-        r = room_new(&terms, &room);
-        recorder.room = room;
+        r = helper_new(&terms, &helper);
+        recorder.helper = helper;
         if (r == 0)
                 r = sampler_new(&options, &sampler);
         if (r == -ENOTSUP)
@@ -469,7 +469,7 @@ int work_record(Work *work) {
                 r = pacer_stop(&pacer);
         if (r == 0)
                 r = sampler_stop(sampler);
-        room = room_free(room);
+        helper = helper_free(helper);
         if (r < 0)
                 return tell_lost_unwinder(work, r);
         sampler_summarize(sampler, &summary);

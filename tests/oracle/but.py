@@ -21,7 +21,7 @@ def times_of(work):
             "memory": evicted + sum(work(name) or 0 for name in RECLAIM)}
 
 
-class Crowd:
+class Cohort:
     """Threads of one process name, cgroup, list of CPUs and class."""
 
     def __init__(self, key):
@@ -35,13 +35,13 @@ class Crowd:
         return max(0, self.times.get(time, 0))
 
 
-def crowds_of(lives, before, after):
+def cohorts_of(lives, before, after):
     found = {}
 
     def add(names, like, times, sign):
         if any(times.values()):
             key = (names.pcomm, names.cgroup, *like)
-            found.setdefault(key, Crowd(key)).add(times, sign)
+            found.setdefault(key, Cohort(key)).add(times, sign)
     for life in lives:
         if life.after:
             values = life.after.values
@@ -59,10 +59,10 @@ def crowds_of(lives, before, after):
     return list(found.values())
 
 
-def most(crowds, time):
+def most(cohorts, time):
     """How much they have together, and who has most of it."""
-    having = [crowd for crowd in crowds if crowd.ns(time)]
-    return sum(crowd.ns(time) for crowd in having), max(having, key=lambda crowd: crowd.ns(time), default=None)
+    having = [cohort for cohort in cohorts if cohort.ns(time)]
+    return sum(cohort.ns(time) for cohort in having), max(having, key=lambda cohort: cohort.ns(time), default=None)
 
 
 def cpus_in(text):
@@ -94,34 +94,34 @@ def idle_shares(host):
     return found
 
 
-def is_confined(crowd, idle):
-    mask = cpus_in(crowd.cpus)
+def is_confined(cohort, idle):
+    mask = cpus_in(cohort.cpus)
     own = [share for cpu, share in idle.items() if cpu in mask]
     return (bool(own) and all(share <= 1 - FULL for share in own) and
             any(share >= LEAST for cpu, share in idle.items() if cpu not in mask))
 
 
-def throttling(crowd, host):
+def throttling(cohort, host):
     """(cgroup, time) of the next one that was throttled."""
     stats = [snapshot.document.get("cgroup_stats") or {} for snapshot in (host.before, host.after)]
     paths = {path: rises_of(stats[0].get(path), end)["cpu.max"] for path, end in stats[1].items()}
     paths.update({path: (None, None) for path in stats[0] if path not in paths})
-    path = crowd.cgroup if crowd.cgroup in paths else above(paths, crowd.cgroup)
+    path = cohort.cgroup if cohort.cgroup in paths else above(paths, cohort.cgroup)
     while path is not None and not any(paths[path]):
         path = above(paths, path)
     return None if path is None else (path, paths[path][1])
 
 
-def explained(crowds, host, enough):
+def explained(cohorts, host, enough):
     """Why threads wait, as members."""
-    def by_quota(crowd):
-        told = throttling(crowd, host)
+    def by_quota(cohort):
+        told = throttling(cohort, host)
         return told and (told[1] is None or told[1] >= LEAST_THROTTLED * host.elapsed_ns)
     idle = idle_shares(host)
-    for why, matches in (("quota", by_quota), ("affinity", lambda crowd: is_confined(crowd, idle)),
-                         ("class", lambda crowd: crowd.policy not in (None, "SCHED_OTHER")),
-                         ("nice", lambda crowd: crowd.nice is not None and crowd.nice > 0)):
-        matching = [crowd for crowd in crowds if crowd.ns("waiting") and matches(crowd)]
+    for why, matches in (("quota", by_quota), ("affinity", lambda cohort: is_confined(cohort, idle)),
+                         ("class", lambda cohort: cohort.policy not in (None, "SCHED_OTHER")),
+                         ("nice", lambda cohort: cohort.nice is not None and cohort.nice > 0)):
+        matching = [cohort for cohort in cohorts if cohort.ns("waiting") and matches(cohort)]
         total, who = most(matching, "waiting")
         if total <= enough:
             continue
@@ -130,20 +130,20 @@ def explained(crowds, host, enough):
             path, ns = throttling(who, host)
             told |= {"cgroup": path, "throttledNs": ns}
         elif why == "affinity":
-            told |= sharing(who, crowds, idle)
+            told |= sharing(who, cohorts, idle)
         elif why == "class":
             told["policy"] = who.policy
         else:
             told["nice"] = who.nice
         return told
-    _, who = most(crowds, "waiting")
+    _, who = most(cohorts, "waiting")
     return {"why": None, **({"process": who.process} if who else {})}
 
 
-def sharing(who, crowds, idle):
+def sharing(who, cohorts, idle):
     mask = cpus_in(who.cpus)
-    others = [crowd for crowd in crowds if crowd.process != who.process and is_confined(crowd, idle) and
-              mask & cpus_in(crowd.cpus)]
+    others = [cohort for cohort in cohorts if cohort.process != who.process and is_confined(cohort, idle) and
+              mask & cpus_in(cohort.cpus)]
     _, other = most(others, "running")
     told = {"with": other.process} if other else {}
     full = mask & cpus_in(other.cpus) if other else mask
@@ -151,7 +151,7 @@ def sharing(who, crowds, idle):
             "idleCpus": listed(cpu for cpu, share in idle.items() if cpu not in full and share >= LEAST)}
 
 
-def waiting(crowds, host, lives, before, after):
+def waiting(cohorts, host, lives, before, after):
     waited = host_of(lives, before, after)["waitingNs"]
     parts = host.cpu_ns("all", "idle"), host.cpu_ns("all", "iowait")
     if waited is None or None in parts:
@@ -161,31 +161,31 @@ def waiting(crowds, host, lives, before, after):
         idle = min(idle, max(0, host.cpus() * host.elapsed_ns - believed))
     if min(waited, idle) < LEAST * host.elapsed_ns:
         return []
-    return [{"what": "waiting", "waitingNs": waited, "idleNs": idle, **explained(crowds, host, waited // 3)}]
+    return [{"what": "waiting", "waitingNs": waited, "idleNs": idle, **explained(cohorts, host, waited // 3)}]
 
 
-def pressures(crowds, host):
+def pressures(cohorts, host):
     for resource, time in (("io", "storage"), ("memory", "memory"), ("cpu", "waiting")):
         totals = [(((snapshot.document.get("psi") or {}).get(resource) or {}).get("some") or {}).get("total_usec")
                   for snapshot in (host.before, host.after)]
         if None in totals or totals[1] < totals[0]:
             continue
         pressure = min(1000 * (totals[1] - totals[0]), host.elapsed_ns)
-        groups = sum(crowd.ns(time) for crowd in crowds)
+        groups = sum(cohort.ns(time) for cohort in cohorts)
         if groups < pressure // 3 and pressure - groups >= LEAST * host.elapsed_ns:
             yield {"what": "pressure", "resource": resource, "pressureNs": pressure, "groupsNs": groups}
 
 
-def limits(crowds, host):
+def limits(cohorts, host):
     in_v1 = (host.after.document.get("host") or {}).get("cgroup_v1", "").split(", ")
     controllers = [name for name in ("cpu", "memory") if name in in_v1]
     for controller, time in (("cpu", "waiting"), ("memory", "evicted"), ("memory", "storage")):
-        _, who = most(crowds, time)
+        _, who = most(cohorts, time)
         if controller in controllers and who and who.ns(time) >= LEAST * host.elapsed_ns:
             return [{"what": "limits", "process": who.process, "controllers": controllers}]
     return []
 
 
 def contradictions(lives, before, after):
-    host, crowds = Host(before, after), crowds_of(lives, before, after)
-    return [*waiting(crowds, host, lives, before, after), *pressures(crowds, host), *limits(crowds, host)]
+    host, cohorts = Host(before, after), cohorts_of(lives, before, after)
+    return [*waiting(cohorts, host, lives, before, after), *pressures(cohorts, host), *limits(cohorts, host)]

@@ -114,59 +114,59 @@ static int tell_cpus(Sentence *sentence, const unsigned long *mask, const char *
 
 /* waiting */
 
-/* True for crowds of a kind. */
-typedef bool (*CrowdMatch)(void *userdata, const Crowd *crowd);
+/* True for cohorts of a kind. */
+typedef bool (*CohortMatch)(void *userdata, const Cohort *cohort);
 
 typedef struct Most {
-        uint64_t sum;       /* of all crowds that match */
-        uint64_t ns;        /* of the one that has most of it */
-        const Crowd *crowd; /* this one; NULL: none matches */
+        uint64_t sum;         /* of all cohorts that match */
+        uint64_t ns;          /* of the one that has most of it */
+        const Cohort *cohort; /* this one; NULL: none matches */
 } Most;
 
-/* @matches may be NULL: all crowds. */
-static Most most_of(const Crowds *crowds, CrowdTime time, CrowdMatch matches, void *userdata) {
+/* @matches may be NULL: all cohorts. */
+static Most most_of(const Cohorts *cohorts, CohortTime time, CohortMatch matches, void *userdata) {
         Most most = {};
 
-        for (const KeyNode *node = crowds->tree.first; node; node = node->next) {
-                const Crowd *crowd = (const Crowd *) (const void *) node->payload;
-                uint64_t ns = crowd->ns[time];
+        for (const KeyNode *node = cohorts->tree.first; node; node = node->next) {
+                const Cohort *cohort = (const Cohort *) (const void *) node->payload;
+                uint64_t ns = cohort->ns[time];
 
-                if ((int64_t) ns <= 0 || (matches && !matches(userdata, crowd)))
+                if ((int64_t) ns <= 0 || (matches && !matches(userdata, cohort)))
                         continue;
                 most.sum = number_add_saturating(most.sum, ns);
                 if (ns > most.ns) {
                         most.ns = ns;
-                        most.crowd = crowd;
+                        most.cohort = cohort;
                 }
         }
         return most;
 }
 
-static bool is_throttled(void *userdata, const Crowd *crowd) {
+static bool is_throttled(void *userdata, const Cohort *cohort) {
         const ContradictionBasis *basis = userdata;
         Throttling throttling;
 
-        return limit_tally_throttling(basis->limits, crowd->cgroup, &throttling) &&
+        return limit_tally_throttling(basis->limits, cohort->cgroup, &throttling) &&
                (!throttling.ns.known ||
                 (double) throttling.ns.n / (double) basis->elapsed_ns.n >= LEAST_THROTTLED);
 }
 
-static bool is_confined_crowd(void *userdata, const Crowd *crowd) {
-        return is_confined(userdata, crowd->cpus);
+static bool is_confined_cohort(void *userdata, const Cohort *cohort) {
+        return is_confined(userdata, cohort->cpus);
 }
 
-/* Finds the crowds that must run on CPUs which @with uses. */
+/* Finds the cohorts that must run on CPUs which @with uses. */
 typedef struct Sharing {
         CpuUse *use;
-        const Crowd *with;
+        const Cohort *with;
         unsigned long mask[CPU_LIST_MAX_WORDS]; /* of that */
 } Sharing;
 
-static bool is_sharing(void *userdata, const Crowd *crowd) {
+static bool is_sharing(void *userdata, const Cohort *cohort) {
         const Sharing *sharing = userdata;
 
-        if (span_equal(crowd->process, sharing->with->process) ||
-            !is_confined(sharing->use, crowd->cpus))
+        if (span_equal(cohort->process, sharing->with->process) ||
+            !is_confined(sharing->use, cohort->cpus))
                 return false;
         for (size_t i = 0; i < CPU_LIST_MAX_WORDS; i++)
                 if (sharing->use->mask[i] & sharing->mask[i])
@@ -174,31 +174,31 @@ static bool is_sharing(void *userdata, const Crowd *crowd) {
         return false;
 }
 
-static bool yields_by_class(void *userdata, const Crowd *crowd) {
-        return crowd->has_class && crowd->policy != 0; /* SCHED_OTHER */
+static bool yields_by_class(void *userdata, const Cohort *cohort) {
+        return cohort->has_class && cohort->policy != 0; /* SCHED_OTHER */
 }
 
-static bool yields_by_nice(void *userdata, const Crowd *crowd) {
-        return crowd->has_class && crowd->nice > 0;
+static bool yields_by_nice(void *userdata, const Cohort *cohort) {
+        return cohort->has_class && cohort->nice > 0;
 }
 
-static void tell_who(Sentence *sentence, const Crowd *crowd, const char *key) {
-        json_write_member_name(sentence->writer, key, crowd->process);
+static void tell_who(Sentence *sentence, const Cohort *cohort, const char *key) {
+        json_write_member_name(sentence->writer, key, cohort->process);
 }
 
-static void tell_quota(Sentence *sentence, const Crowd *crowd) {
+static void tell_quota(Sentence *sentence, const Cohort *cohort) {
         const LimitTally *limits = sentence->basis->limits;
         Throttling throttling = {};
 
-        (void) limit_tally_throttling(limits, crowd->cgroup, &throttling);
+        (void) limit_tally_throttling(limits, cohort->cgroup, &throttling);
         json_write_member_text(sentence->writer, "why", "quota");
-        tell_who(sentence, crowd, "process");
+        tell_who(sentence, cohort, "process");
         json_write_member_name(sentence->writer, "cgroup", throttling.cgroup);
         amount_write_json(sentence->writer, "throttledNs", throttling.ns);
         say(sentence, "the CPU quota of ");
         say_name(sentence, throttling.cgroup);
         say(sentence, " throttled ");
-        say_name(sentence, crowd->process);
+        say_name(sentence, cohort->process);
         if (throttling.ns.known)
                 buffer_append_format(&sentence->text, " for %.2f s",
                                      (double) throttling.ns.n / NSEC_PER_SEC);
@@ -242,46 +242,46 @@ static int tell_full_cpus(Sentence *sentence, CpuUse *use, const unsigned long *
 }
 
 /* "redis-server and python3 share CPU 1, …" */
-static int tell_affinity(Sentence *sentence, CpuUse *use, const Crowd *crowd) {
+static int tell_affinity(Sentence *sentence, CpuUse *use, const Cohort *cohort) {
         _cleanup_(freep) Sharing *sharing = calloc(1, sizeof(*sharing));
-        const Crowd *other;
+        const Cohort *other;
 
         if (!sharing)
                 return -ENOMEM;
-        (void) is_confined(use, crowd->cpus);
-        *sharing = (Sharing){ .use = use, .with = crowd };
+        (void) is_confined(use, cohort->cpus);
+        *sharing = (Sharing){ .use = use, .with = cohort };
         memcpy(sharing->mask, use->mask, sizeof(sharing->mask));
-        other = most_of(sentence->basis->crowds, CROWD_RUNNING, is_sharing, sharing).crowd;
+        other = most_of(sentence->basis->cohorts, COHORT_RUNNING, is_sharing, sharing).cohort;
         json_write_member_text(sentence->writer, "why", "affinity");
-        tell_who(sentence, crowd, "process");
+        tell_who(sentence, cohort, "process");
         if (other) {
                 tell_who(sentence, other, "with");
                 /* The CPUs that the two have in common are full. */
                 if (is_confined(use, other->cpus))
                         for (size_t i = 0; i < CPU_LIST_MAX_WORDS; i++)
                                 sharing->mask[i] &= use->mask[i];
-                say_name(sentence, crowd->process);
+                say_name(sentence, cohort->process);
                 say(sentence, " and ");
                 say_name(sentence, other->process);
                 say(sentence, " share ");
-        } else if (crowd->n_threads > 1) {
+        } else if (cohort->n_threads > 1) {
                 buffer_append_format(&sentence->text, "%llu threads of ",
-                                     (unsigned long long) crowd->n_threads);
-                say_name(sentence, crowd->process);
+                                     (unsigned long long) cohort->n_threads);
+                say_name(sentence, cohort->process);
                 say(sentence, " share ");
         } else {
-                say_name(sentence, crowd->process);
+                say_name(sentence, cohort->process);
                 say(sentence, " may use only ");
         }
         return tell_full_cpus(sentence, use, sharing->mask);
 }
 
-/* The crowd that has most of the waiting of those that match; NULL if they have too little. */
-static const Crowd *find_cause(const ContradictionBasis *basis, CrowdMatch matches,
-                               void *userdata) {
-        Most most = most_of(basis->crowds, CROWD_WAITING, matches, userdata);
+/* The cohort that has most of the waiting of those that match; NULL if they have too little. */
+static const Cohort *find_cause(const ContradictionBasis *basis, CohortMatch matches,
+                                void *userdata) {
+        Most most = most_of(basis->cohorts, COHORT_WAITING, matches, userdata);
 
-        return most.sum > basis->host->waiting_ns.n / EXPLAINS ? most.crowd : NULL;
+        return most.sum > basis->host->waiting_ns.n / EXPLAINS ? most.cohort : NULL;
 }
 
 static int tell_waiting(Sentence *sentence, CpuUse *use) {
@@ -291,7 +291,7 @@ static int tell_waiting(Sentence *sentence, CpuUse *use) {
         Amount waiting = basis->host->waiting_ns, idle = all[HOST_CPU_IDLE];
         const double elapsed_ns = (double) basis->elapsed_ns.n;
         JsonWriter *writer = sentence->writer;
-        const Crowd *most;
+        const Cohort *most;
         int r = 0;
 
         if (!waiting.known || !idle.known)
@@ -317,7 +317,7 @@ static int tell_waiting(Sentence *sentence, CpuUse *use) {
         say(sentence, " CPUs are idle: ");
         if ((most = find_cause(basis, is_throttled, (void *) (uintptr_t) basis))) {
                 tell_quota(sentence, most);
-        } else if ((most = find_cause(basis, is_confined_crowd, use))) {
+        } else if ((most = find_cause(basis, is_confined_cohort, use))) {
                 r = tell_affinity(sentence, use, most);
         } else if ((most = find_cause(basis, yields_by_class, NULL))) {
                 char policy[POLICY_NAME_CHARS];
@@ -336,14 +336,14 @@ static int tell_waiting(Sentence *sentence, CpuUse *use) {
                 say_name(sentence, most->process);
                 buffer_append_format(&sentence->text, " runs at nice %lld", (long long) most->nice);
         } else {
-                Most waiter = most_of(basis->crowds, CROWD_WAITING, NULL, NULL);
+                Most waiter = most_of(basis->cohorts, COHORT_WAITING, NULL, NULL);
 
                 json_write_member_null(writer, "why");
                 say(sentence, "not explained");
-                if (waiter.crowd) {
-                        tell_who(sentence, waiter.crowd, "process");
+                if (waiter.cohort) {
+                        tell_who(sentence, waiter.cohort, "process");
                         say(sentence, " (");
-                        say_name(sentence, waiter.crowd->process);
+                        say_name(sentence, waiter.cohort->process);
                         say(sentence, " ");
                         say_cpus(sentence, waiter.ns);
                         say(sentence, ")");
@@ -369,7 +369,7 @@ static int compare_stuck(const void *a, const void *b) {
 
 /* "in state D: python3 ×2, python3/worker" */
 static int tell_stuck(Sentence *sentence) {
-        const KeyTree *stuck = &sentence->basis->crowds->stuck;
+        const KeyTree *stuck = &sentence->basis->cohorts->stuck;
         _cleanup_(freep) KeyNode **names = NULL;
         int r = key_tree_list(stuck, compare_stuck, &names);
 
@@ -403,7 +403,7 @@ static int tell_stuck(Sentence *sentence) {
         return 0;
 }
 
-static int tell_pressure(Sentence *sentence, unsigned resource, const char *name, CrowdTime time) {
+static int tell_pressure(Sentence *sentence, unsigned resource, const char *name, CohortTime time) {
         const ContradictionBasis *basis = sentence->basis;
         Amount pressure = host_view_stalled_ns(basis->host, resource, PRESSURE_HALF_SOME);
         const double elapsed_ns = (double) basis->elapsed_ns.n;
@@ -412,7 +412,7 @@ static int tell_pressure(Sentence *sentence, unsigned resource, const char *name
         int r = 0;
 
         pressure.n = MIN_OF(pressure.n, basis->elapsed_ns.n);
-        explained = most_of(basis->crowds, time, NULL, NULL).sum;
+        explained = most_of(basis->cohorts, time, NULL, NULL).sum;
         if (!pressure.known || explained >= pressure.n / EXPLAINS ||
             (double) (pressure.n - explained) / elapsed_ns < LEAST)
                 return 0;
@@ -424,10 +424,10 @@ static int tell_pressure(Sentence *sentence, unsigned resource, const char *name
                              100 * ((double) pressure.n / elapsed_ns));
         say_cpus(sentence, explained);
         say(sentence, ": ");
-        ring = most_of(basis->crowds, CROWD_ASYNC_IO, NULL, NULL);
-        if (resource == PRESSURE_RESOURCE_IO && ring.crowd && ring.sum >= pressure.n / EXPLAINS) {
-                tell_who(sentence, ring.crowd, "ring");
-                say_name(sentence, ring.crowd->process);
+        ring = most_of(basis->cohorts, COHORT_ASYNC_IO, NULL, NULL);
+        if (resource == PRESSURE_RESOURCE_IO && ring.cohort && ring.sum >= pressure.n / EXPLAINS) {
+                tell_who(sentence, ring.cohort, "ring");
+                say_name(sentence, ring.cohort->process);
                 say(sentence, " waits in io_uring_enter for its ring (");
                 say_cpus(sentence, ring.ns);
                 say(sentence, ")");
@@ -443,11 +443,11 @@ static int tell_pressure(Sentence *sentence, unsigned resource, const char *name
 static const struct {
         unsigned controller; /* 0: cpu, 1: memory */
         const char *waits;
-        CrowdTime time;
+        CohortTime time;
 } limit_rows[] = {
-        { 0, " waits for a CPU (", CROWD_WAITING },
-        { 1, " reads anew what had been in memory (", CROWD_EVICTED },
-        { 1, " waits for storage (", CROWD_STORAGE },
+        { 0, " waits for a CPU (", COHORT_WAITING },
+        { 1, " reads anew what had been in memory (", COHORT_EVICTED },
+        { 1, " waits for storage (", COHORT_STORAGE },
 };
 
 /* "limits unknown (cgroup v1: cpu, memory): make waits for a CPU (0.82)" */
@@ -465,14 +465,14 @@ static int tell_limits(Sentence *sentence) {
                         has[i] = has[i] || span_is(word, controllers[i]);
         }
         for (size_t i = 0; i < ELEMENTSOF(limit_rows); i++) {
-                Most most = most_of(basis->crowds, limit_rows[i].time, NULL, NULL);
+                Most most = most_of(basis->cohorts, limit_rows[i].time, NULL, NULL);
                 const char *joint = "";
 
-                if (!has[limit_rows[i].controller] || !most.crowd ||
+                if (!has[limit_rows[i].controller] || !most.cohort ||
                     (double) most.ns / (double) basis->elapsed_ns.n < LEAST)
                         continue;
                 begin(sentence, "limits");
-                tell_who(sentence, most.crowd, "process");
+                tell_who(sentence, most.cohort, "process");
                 json_write_key(sentence->writer, "controllers");
                 json_write_array(sentence->writer);
                 say(sentence, "limits unknown (cgroup v1: ");
@@ -486,7 +486,7 @@ static int tell_limits(Sentence *sentence) {
                 }
                 json_write_end(sentence->writer);
                 say(sentence, "): ");
-                say_name(sentence, most.crowd->process);
+                say_name(sentence, most.cohort->process);
                 say(sentence, limit_rows[i].waits);
                 say_cpus(sentence, most.ns);
                 say(sentence, ")");
@@ -499,11 +499,11 @@ int contradictions_write_json(const ContradictionBasis *basis, JsonWriter *write
         static const struct {
                 const char *name;
                 unsigned resource;
-                CrowdTime time;
+                CohortTime time;
         } pressures[] = {
-                { "io", PRESSURE_RESOURCE_IO, CROWD_STORAGE },
-                { "memory", PRESSURE_RESOURCE_MEMORY, CROWD_MEMORY },
-                { "cpu", PRESSURE_RESOURCE_CPU, CROWD_WAITING },
+                { "io", PRESSURE_RESOURCE_IO, COHORT_STORAGE },
+                { "memory", PRESSURE_RESOURCE_MEMORY, COHORT_MEMORY },
+                { "cpu", PRESSURE_RESOURCE_CPU, COHORT_WAITING },
         };
         const HostPart *part = &basis->host->difference.parts[HOST_PART_CPU];
         Sentence sentence = { .basis = basis, .writer = writer };

@@ -23,7 +23,7 @@
 #include "base/macro.h"
 #include "json/json-writer.h"
 #include "analysis/group/host-use.h"
-#include "analysis/contradiction/crowd.h"
+#include "analysis/contradiction/cohort.h"
 #include "json/amount.h"
 #include "analysis/subject/host-view.h"
 #include "analysis/subject/limit-tally.h"
@@ -34,7 +34,7 @@ typedef struct ContradictionBasis {
         const HostView *host;
         const HostUse *use;
         Amount believed_ns; /* coverage_believed_ns() */
-        const Crowds *crowds;
+        const Cohorts *cohorts;
         const LimitTally *limits;
         Span cgroup_v1; /* controllers of cgroup version 1: "cpu, memory"; may be empty */
 } ContradictionBasis;

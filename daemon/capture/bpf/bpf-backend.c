@@ -305,26 +305,26 @@ static int bpf_walk_next(void *userdata, Batch *batch) {
 /* reading */
 
 typedef struct BpfReader {
-        Scene *scene;
+        Readings *readings;
         void *files;           /* owned: the reader of batches whose threads have no records */
         size_t n_online_words; /* 0: not known */
         unsigned long online[CPU_LIST_MAX_WORDS];
 } BpfReader;
 
-static int bpf_reader_new(Scene *scene, void **ret) {
+static int bpf_reader_new(Readings *readings, void **ret) {
         BpfReader *reader = calloc(1, sizeof(*reader));
         size_t n, n_cpus;
 
         if (!reader)
                 return -ENOMEM;
-        reader->scene = scene;
+        reader->readings = readings;
         /* sched_getaffinity(2) leaves out CPUs that are not online. */
-        if (scene->host->sys_fd >= 0 &&
-            text_file_read(scene->host->sys_fd, "devices/system/cpu/online", scene->file,
-                           sizeof(scene->file), &n) == 0) {
-                while (n > 0 && scene->file[n - 1] == '\n')
+        if (readings->host->sys_fd >= 0 &&
+            text_file_read(readings->host->sys_fd, "devices/system/cpu/online", readings->file,
+                           sizeof(readings->file), &n) == 0) {
+                while (n > 0 && readings->file[n - 1] == '\n')
                         n--;
-                if (cpu_list_parse((Span){ scene->file, n }, reader->online, &n_cpus) == 0)
+                if (cpu_list_parse((Span){ readings->file, n }, reader->online, &n_cpus) == 0)
                         reader->n_online_words = CPU_LIST_MAX_WORDS;
         }
         *ret = reader;
@@ -340,8 +340,8 @@ static void bpf_reader_free(void *userdata) {
         free(reader);
 }
 
-static bool has_records(const Scene *scene) {
-        return scene->batch->n_tids == 0 || scene->batch->evidence[0];
+static bool has_records(const Readings *readings) {
+        return readings->batch->n_tids == 0 || readings->batch->evidence[0];
 }
 
 /*
@@ -354,48 +354,49 @@ static Span read_name(BpfReader *reader, const BatchProcess *process, ThreadSlot
         const Span name = { record->comm, strnlen(record->comm, TASK_COMM_BYTES) };
         bool may_be_longer = record->flags & PROC_STAT_PF_KTHREAD &&
                              (record->flags & PF_WQ_WORKER || name.n == TASK_COMM_BYTES - 1);
-        Scene *scene = reader->scene;
+        Readings *readings = reader->readings;
         char path[64];
         size_t n;
 
         if (!may_be_longer || process->n > 1)
                 return name;
         (void) snprintf(path, sizeof(path), "%d/comm", slot->tid);
-        if (text_file_read(scene->host->proc_fd, path, scene->file, sizeof(scene->file), &n) != 0 ||
+        if (text_file_read(readings->host->proc_fd, path, readings->file, sizeof(readings->file),
+                           &n) != 0 ||
             n < 2)
                 return name;
-        return (Span){ scene->file, n - 1 };
+        return (Span){ readings->file, n - 1 };
 }
 
 static void bpf_read_batch(void *userdata) {
         BpfReader *reader = userdata;
-        Scene *scene = reader->scene;
+        Readings *readings = reader->readings;
 
-        if (!has_records(scene)) {
+        if (!has_records(readings)) {
                 if (!reader->files)
-                        scene->error = procfs_backend.reader_new(scene, &reader->files);
-                if (scene->error == 0)
+                        readings->error = procfs_backend.reader_new(readings, &reader->files);
+                if (readings->error == 0)
                         procfs_backend.read(reader->files);
                 return;
         }
-        for (size_t i = 0; i < scene->batch->n_processes; i++) {
-                const BatchProcess *process = &scene->batch->processes[i];
-                ThreadSlot *slots = &scene->slots[process->first];
+        for (size_t i = 0; i < readings->batch->n_processes; i++) {
+                const BatchProcess *process = &readings->batch->processes[i];
+                ThreadSlot *slots = &readings->slots[process->first];
 
                 for (size_t k = 0; k < process->n; k++) {
-                        const TaskRecord *record = scene->batch->evidence[process->first + k];
+                        const TaskRecord *record = readings->batch->evidence[process->first + k];
                         const Task task = task_of(record);
                         size_t n = MIN_OF(task.n_affinity_words, (size_t) CPU_LIST_MAX_WORDS);
 
-                        task_sample_take(scene, &slots[k], &task, process->evidence);
+                        task_sample_take(readings, &slots[k], &task, process->evidence);
                         for (size_t w = 0; w < n; w++) {
-                                scene->affinity.mask[w] = task.affinity[w];
+                                readings->affinity.mask[w] = task.affinity[w];
                                 if (w < reader->n_online_words)
-                                        scene->affinity.mask[w] &= reader->online[w];
+                                        readings->affinity.mask[w] &= reader->online[w];
                         }
-                        scene_put_affinity(scene, &slots[k], n);
-                        slots[k].comm = scene_add_text(
-                                scene, read_name(reader, process, &slots[k], record));
+                        readings_put_affinity(readings, &slots[k], n);
+                        slots[k].comm = readings_add_text(
+                                readings, read_name(reader, process, &slots[k], record));
                 }
         }
 }
@@ -403,14 +404,14 @@ static void bpf_read_batch(void *userdata) {
 /* A record is of one task. */
 static void bpf_confirm(void *userdata, const BatchProcess *process) {
         BpfReader *reader = userdata;
-        const CaptureHost *host = reader->scene->host;
+        const CaptureHost *host = reader->readings->host;
 
-        if (has_records(reader->scene))
+        if (has_records(reader->readings))
                 return;
         procfs_backend.confirm(reader->files, process);
         /* A process that was born after the pass, and has ended, is in the ledger or will be. */
         if (host->ledger && host->ledger->is_read)
-                scene_leave_zombies_out(reader->scene, process);
+                readings_leave_zombies_out(reader->readings, process);
 }
 
 static void bpf_explain(const Gates *gates, const Tally *tally, SourceId id, SourceOutcome cause,

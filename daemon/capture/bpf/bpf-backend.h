@@ -7,6 +7,6 @@
  * the path of a cgroup, the long names of some threads of the kernel.
  */
 
-#include "capture/scene/backend.h"
+#include "capture/batch/backend.h"
 
 extern const Backend bpf_backend;

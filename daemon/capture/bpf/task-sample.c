@@ -32,8 +32,9 @@ static const struct {
 // clang-format on
 
 /* The kernel has the members whether or not they are counted: the sysctl says which it is. */
-static void take_schedstats(const Scene *scene, ThreadSlot *slot, const TaskSchedstats *stats) {
-        const Gates *gates = &scene->host->gates;
+static void take_schedstats(const Readings *readings, ThreadSlot *slot,
+                            const TaskSchedstats *stats) {
+        const Gates *gates = &readings->host->gates;
         ThreadSample *sample = &slot->sample;
         bool is_negative = false;
 
@@ -143,8 +144,8 @@ static void take_delays(ThreadSlot *slot, const Gates *gates, const TaskDelays *
  * A thread without a record of waits has had none since the account began. One in progress counts,
  * unless the thread is not waiting: then the program missed that it was woken.
  */
-static void take_waits(const Scene *scene, ThreadSlot *slot, const Task *task) {
-        const Ledger *ledger = scene->host->ledger;
+static void take_waits(const Readings *readings, ThreadSlot *slot, const Task *task) {
+        const Ledger *ledger = readings->host->ledger;
         ThreadSample *sample = &slot->sample;
         TaskWaits waits = task->waits ? *task->waits : (TaskWaits){};
 
@@ -174,14 +175,14 @@ static const struct {
  * unless the thread is not waiting, or has been switched out again since that began: then the
  * program missed how it ended.
  */
-static void take_reasons(const Scene *scene, ThreadSlot *slot, const Task *task) {
+static void take_reasons(const Readings *readings, ThreadSlot *slot, const Task *task) {
         const TaskReasons *counted = task->reasons;
         ThreadSample *sample = &slot->sample;
         TaskReasons of = {};
 
-        if (scene->host->reason_epoch == 0)
+        if (readings->host->reason_epoch == 0)
                 return;
-        if (counted && counted->epoch == scene->host->reason_epoch)
+        if (counted && counted->epoch == readings->host->reason_epoch)
                 of = *counted;
         if (of.since_ns != 0 && slot->state != 'R' &&
             of.begin.n_voluntary == task->record->voluntary_csw) {
@@ -244,9 +245,9 @@ static void take_memory(ThreadSlot *slot, const TaskMemory *memory) {
         if ((record->has & (needs)) == (needs))        \
                 thread_sample_put(&slot->sample, METRIC_##metric, record->metric);
 
-void task_sample_take(const Scene *scene, ThreadSlot *slot, const Task *task,
+void task_sample_take(const Readings *readings, ThreadSlot *slot, const Task *task,
                       const TaskMemory *memory) {
-        const Gates *gates = &scene->host->gates;
+        const Gates *gates = &readings->host->gates;
         const TaskRecord *record = task->record;
         ThreadSample *sample = &slot->sample;
         uint64_t user_ns, system_ns;
@@ -303,11 +304,11 @@ void task_sample_take(const Scene *scene, ThreadSlot *slot, const Task *task,
                 thread_sample_put(sample, METRIC_ext_enabled, (record->has & TASK_IS_EXT) != 0);
         thread_slot_note(slot, SOURCE_SCHED, SOURCE_OUTCOME_ok);
 
-        take_schedstats(scene, slot, task->schedstats);
+        take_schedstats(readings, slot, task->schedstats);
         take_accounting(slot, record);
         take_delays(slot, gates, task->delays);
-        take_waits(scene, slot, task);
-        take_reasons(scene, slot, task);
+        take_waits(readings, slot, task);
+        take_reasons(readings, slot, task);
         if (memory && slot->has_space)
                 take_memory(slot, memory);
         slot->kept = slot->is_settled = true;

@@ -9,9 +9,9 @@
  * measurement stays absent, as there.
  */
 
-#include "capture/scene/scene.h"
+#include "capture/batch/readings.h"
 #include "kernel/bpf/task-table.h"
 
 /* @memory: of the process that the thread belongs to; NULL: not known. Clears the sample first. */
-void task_sample_take(const Scene *scene, ThreadSlot *slot, const Task *task,
+void task_sample_take(const Readings *readings, ThreadSlot *slot, const Task *task,
                       const TaskMemory *memory);

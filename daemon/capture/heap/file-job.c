@@ -9,11 +9,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "job/sandbox/sandbox.h"
-#include "room/room.h"
+#include "helper/helper.h"
 
 /* answering */
 
-static int answer(void *userdata, const RoomCall *call, void *ret, size_t *ret_n) {
+static int answer(void *userdata, const HelperCall *call, void *ret, size_t *ret_n) {
         FileAnswer *found = ret;
         struct stat status;
         int r;
@@ -36,13 +36,13 @@ static int answer(void *userdata, const RoomCall *call, void *ret, size_t *ret_n
 }
 
 int file_server_run(int socket_fd) {
-        const RoomService service = {
+        const HelperService service = {
                 .max_answer_bytes = sizeof(FileAnswer),
                 .max_fds = 2, /* one more than there should be, to see that there are too many */
                 .answer = answer,
         };
 
-        return room_serve(socket_fd, &service);
+        return helper_serve(socket_fd, &service);
 }
 
 /* asking */
@@ -50,10 +50,10 @@ int file_server_run(int socket_fd) {
 struct FileAnswers {
         HeapCache *cache; /* owned */
         int cache_fd;     /* borrowed; negative: none */
-        Room *room;       /* owned; NULL: no file can be parsed */
+        Helper *helper;   /* owned; NULL: no file can be parsed */
 };
 
-_Static_assert(sizeof(FileIdentity) == sizeof(RoomTag), "a question is known by its file");
+_Static_assert(sizeof(FileIdentity) == sizeof(HelperTag), "a question is known by its file");
 
 static bool fits(uint32_t question, size_t n) {
         return n == file_answer_bytes(question);
@@ -62,7 +62,7 @@ static bool fits(uint32_t question, size_t n) {
 int file_answers_new(int cache_fd, int (*open)(void *userdata, int peer_fd), void *userdata,
                      FileAnswers **ret) {
         _cleanup_(file_answers_freep) FileAnswers *answers = calloc(1, sizeof(*answers));
-        const RoomTerms terms = {
+        const HelperTerms terms = {
                 .max_answer_bytes = sizeof(FileAnswer),
                 .fits = fits,
                 .open = open,
@@ -77,7 +77,7 @@ int file_answers_new(int cache_fd, int (*open)(void *userdata, int peer_fd), voi
         if (r == 0 && cache_fd >= 0)
                 r = heap_cache_load(answers->cache, cache_fd);
         if (r == 0 && open)
-                r = room_new(&terms, &answers->room);
+                r = helper_new(&terms, &answers->helper);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(answers);
@@ -87,7 +87,7 @@ int file_answers_new(int cache_fd, int (*open)(void *userdata, int peer_fd), voi
 FileAnswers *file_answers_free(FileAnswers *answers) {
         if (!answers)
                 return NULL;
-        answers->room = room_free(answers->room);
+        answers->helper = helper_free(answers->helper);
         answers->cache = heap_cache_free(answers->cache);
         free(answers);
         return NULL;
@@ -120,10 +120,10 @@ static void collect_late(FileAnswers *answers, uint64_t deadline_ns) {
         FileIdentity identity;
         FileAnswer found;
         uint32_t question;
-        RoomTag tag;
+        HelperTag tag;
         size_t n;
 
-        if (room_take_late(answers->room, deadline_ns, &tag, &question, &found, &n) != 0 ||
+        if (helper_take_late(answers->helper, deadline_ns, &tag, &question, &found, &n) != 0 ||
             !is_valid((FileQuestion) question, &found))
                 return;
         memcpy(&identity, &tag, sizeof(identity));
@@ -133,18 +133,20 @@ static void collect_late(FileAnswers *answers, uint64_t deadline_ns) {
 HeapFailure file_answers_ask(FileAnswers *answers, FileQuestion question,
                              const FileIdentity *identity, int fd, uint64_t patience_ns,
                              FileAnswer *ret) {
-        RoomQuestion asked = { .question = question, .fd = fd };
+        HelperQuestion asked = { .question = question, .fd = fd };
         size_t n;
         int r;
 
-        if (!answers->room)
+        if (!answers->helper)
                 return HEAP_FAILURE_FILE_JOB;
         memcpy(&asked.tag, identity, sizeof(asked.tag));
-        r = room_ask(answers->room, &asked, clock_now_ns(CLOCK_MONOTONIC) + patience_ns, ret, &n);
+        r = helper_ask(answers->helper, &asked, clock_now_ns(CLOCK_MONOTONIC) + patience_ns, ret,
+                       &n);
         collect_late(answers, 0);
-        if (r < 0) /* what the job failed to read the file with; a positive result is of the room */
+        if (r <
+            0) /* what the job failed to read the file with; a positive result is of the helper */
                 return HEAP_FAILURE_FILE_UNREADABLE;
-        if (r == ROOM_E_LATE)
+        if (r == HELPER_E_LATE)
                 return HEAP_FAILURE_TIME_BUDGET;
         if (r > 0 || !is_valid(question, ret))
                 return HEAP_FAILURE_FILE_JOB;
@@ -153,7 +155,7 @@ HeapFailure file_answers_ask(FileAnswers *answers, FileQuestion question,
 }
 
 void file_answers_keep(FileAnswers *answers, uint64_t patience_ns) {
-        if (answers->room)
+        if (answers->helper)
                 collect_late(answers, clock_now_ns(CLOCK_MONOTONIC) + patience_ns);
         /* Without it the next capture looks at every file anew. */
         if (answers->cache_fd >= 0)

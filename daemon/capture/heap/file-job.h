@@ -5,7 +5,7 @@
  * FileJob
  *
  * A process with privileges asks about a file that belongs to somebody else, and lets a file job
- * answer, which has none. A question goes through a room (room/room.h) with the descriptor of
+ * answer, which has none. A question goes through a helper (helper/helper.h) with the descriptor of
  * the file and no more. An answer is taken for one by its length, and then by its bounds: what is
  * in it is what a stranger made of a stranger's file.
  */
@@ -16,7 +16,7 @@
 #include "base/macro.h"
 #include "capture/heap/heap-cache.h"
 #include "capture/heap/heap-failure.h"
-#include "room/room.h"
+#include "helper/helper.h"
 
 /*
  * The side that answers: a file job, or a thread of a test. Answers one question after the other,
@@ -34,7 +34,7 @@ typedef struct FileAnswers FileAnswers;
 
 /*
  * @cache_fd, borrowed, has what is known of files; negative: nothing has. @open and @userdata as
- * RoomTerms has them, for a file job; NULL: there is none. -ENOMEM.
+ * HelperTerms has them, for a file job; NULL: there is none. -ENOMEM.
  */
 _must_check_ int file_answers_new(int cache_fd, int (*open)(void *userdata, int peer_fd),
                                   void *userdata, FileAnswers **ret);

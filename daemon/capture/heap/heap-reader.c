@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/scene/process-memory.h"
+#include "capture/batch/process-memory.h"
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/procfs.h"
 
@@ -32,7 +32,7 @@ typedef struct CommandTarget {
 
 struct HeapReader {
         Heap *heap;
-        Scene *scene;
+        Readings *readings;
         HeapSummary *summary;
         /* Process number i of a question is target number i. */
         HeapTarget targets[BATCH_MAX_THREADS];
@@ -42,13 +42,13 @@ struct HeapReader {
         MemoryAnswered answer;
 };
 
-int heap_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, HeapReader **ret) {
+int heap_reader_new(Heap *heap, Readings *readings, HeapSummary *summary, HeapReader **ret) {
         HeapReader *reader = calloc(1, sizeof(*reader));
 
         if (!reader)
                 return -ENOMEM;
         reader->heap = heap;
-        reader->scene = scene;
+        reader->readings = readings;
         reader->summary = summary;
         reader->commands_asked.lines = heap->commands;
         *ret = reader;
@@ -71,7 +71,7 @@ static MemoryLife find_life(const HeapTarget *target) {
  * before is still there, in the same address space. NONE, PID_MISSING, IDENTITY_CHANGED.
  */
 static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
-        Scene *scene = reader->scene;
+        Readings *readings = reader->readings;
         ProcStat now;
         Span text;
 
@@ -80,10 +80,10 @@ static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
                 BlockingQuestion file = { .owner = slot->owner, .name = "stat" };
 
                 if (!thread_slot_is_living(slot) ||
-                    scene_open_thread(scene, target->process, slot) != 0)
+                    readings_open_thread(readings, target->process, slot) != 0)
                         continue;
                 file.dir_fd = slot->fd;
-                if (blocking_file_read(&scene->blocking, &file, BLOCKING_FILE_LEAST_NS, NULL,
+                if (blocking_file_read(&readings->blocking, &file, BLOCKING_FILE_LEAST_NS, NULL,
                                        &text) != 0 ||
                     proc_stat_parse(text, &now) != 0 || now.state == 'Z' || now.state == 'X')
                         continue;
@@ -128,7 +128,7 @@ static void try_process(HeapReader *reader, const HeapTarget *target) {
 /* The bytes of code in libraries complete the key by which the process is recognised later. */
 static void complete_key(HeapReader *reader, HeapTarget *target) {
         ThreadSlot *representative = target->representative, *slot = representative;
-        Scene *scene = reader->scene;
+        Readings *readings = reader->readings;
         ProcStatus status;
         size_t n;
 
@@ -139,10 +139,10 @@ static void complete_key(HeapReader *reader, HeapTarget *target) {
                 target->has_key = true;
                 target->key.library_code = slot->library_code;
                 target->is_nested = slot->is_nested;
-        } else if (scene_open_thread(scene, target->process, representative) == 0 &&
-                   text_file_read(representative->fd, "status", scene->file, sizeof(scene->file),
-                                  &n) == 0) {
-                (void) !proc_status_parse((Span){ scene->file, n }, &status);
+        } else if (readings_open_thread(readings, target->process, representative) == 0 &&
+                   text_file_read(representative->fd, "status", readings->file,
+                                  sizeof(readings->file), &n) == 0) {
+                (void) !proc_status_parse((Span){ readings->file, n }, &status);
                 target->has_key = status.has_library_code;
                 target->key.library_code = status.library_code;
                 target->is_nested = status.has_n_namespaces && status.n_namespaces > 1;
@@ -246,7 +246,7 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
                  * have by now. Its directory is its own, and is empty when it has exited.
                  */
                 if (failure == HEAP_FAILURE_NONE &&
-                    (scene_open_thread(reader->scene, target->process, slot) != 0 ||
+                    (readings_open_thread(reader->readings, target->process, slot) != 0 ||
                      statx(slot->fd, "stat", AT_STATX_DONT_SYNC, 0, &file) != 0))
                         failure = HEAP_FAILURE_THREAD_EXITED;
                 if (failure != HEAP_FAILURE_NONE) {
@@ -294,7 +294,7 @@ static void take_answer(HeapReader *reader, const HeapTarget *target,
                 process.found = answer->found;
         r = heap_cache_put_process(reader->heap->cache, &process);
         if (r < 0)
-                reader->scene->error = r;
+                reader->readings->error = r;
 }
 
 static void read_counters(HeapReader *reader) {
@@ -321,11 +321,11 @@ static void read_counters(HeapReader *reader) {
 static void take_command(HeapReader *reader, const CommandTarget *target,
                          const ProcessCommand *command) {
         if (command->n_command > 0)
-                target->place->command = scene_add_text(
-                        reader->scene, (Span){ command->command, command->n_command });
+                target->place->command = readings_add_text(
+                        reader->readings, (Span){ command->command, command->n_command });
         if (command->n_line > 0)
-                target->place->line =
-                        scene_add_text(reader->scene, (Span){ command->line, command->n_line });
+                target->place->line = readings_add_text(reader->readings,
+                                                        (Span){ command->line, command->n_line });
         if (target->leader)
                 thread_slot_note(target->leader, SOURCE_CMDLINE, SOURCE_OUTCOME_ok);
 }
@@ -354,7 +354,7 @@ static void add_command(HeapReader *reader, const HeapTarget *process, CommandPl
         if (batch->is_split)
                 name = (Span){ batch->name, batch->n_name };
         else if (target.leader)
-                name = scene_text(reader->scene, target.leader->comm);
+                name = readings_text(reader->readings, target.leader->comm);
         if (name.n > 0)
                 memcpy(target.key.name, name.bytes, MIN_OF(name.n, sizeof(target.key.name)));
         if (target.key.start_ticks != 0 &&
@@ -399,7 +399,7 @@ static void read_commands(HeapReader *reader) {
                         reader->summary->commands[failure]++;
                 }
                 if (r < 0)
-                        reader->scene->error = r;
+                        reader->readings->error = r;
         }
         asked->n = 0;
 }
@@ -409,19 +409,19 @@ static void read_commands(HeapReader *reader) {
 void heap_reader_add(HeapReader *reader, const BatchProcess *process, CommandPlace *ret) {
         bool has_counters = !reader->heap->absence;
         bool has_commands = reader->heap->commands != COMMAND_LINES_NO;
-        Scene *scene = reader->scene;
+        Readings *readings = reader->readings;
         const ThreadSlot *slot;
         HeapTarget target = {
                 .process = process,
-                .slots = &scene->slots[process->first],
+                .slots = &readings->slots[process->first],
                 .leader = process->leader,
         };
 
         *ret = (CommandPlace){};
         if (!has_counters && !has_commands)
                 return;
-        slot = target.representative = scene_find_representative(scene, process);
-        if (slot && capture_host_owns(scene->host, process->tgid, &slot->sample))
+        slot = target.representative = readings_find_representative(readings, process);
+        if (slot && capture_host_owns(readings->host, process->tgid, &slot->sample))
                 return;
         if (has_counters)
                 reader->summary->n_walked += target.leader != NULL;

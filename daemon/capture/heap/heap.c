@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/number.h"
-#include "capture/scene/backend.h"
+#include "capture/batch/backend.h"
 
 /*
  * The memory job keeps the time itself, and waits for no process longer than the limit and at the
@@ -32,7 +32,7 @@ static bool fits(uint32_t question, size_t n) {
 
 int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
         _cleanup_(heap_freep) Heap *heap = calloc(1, sizeof(*heap));
-        const RoomTerms terms = {
+        const HelperTerms terms = {
                 .max_answer_bytes = sizeof(MemoryAnswered),
                 .fits = fits,
                 .open = options->open_memory,
@@ -66,12 +66,12 @@ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
         if (r == 0 && is_needed(heap) && options->cache_fd >= 0)
                 r = heap_cache_load(heap->cache, options->cache_fd);
         if (r == 0 && is_needed(heap))
-                r = room_new(&terms, &heap->room);
+                r = helper_new(&terms, &heap->helper);
         if (r < 0)
                 return r;
         /* It takes its time to start, while the threads that it will be asked about may end. */
         if (!heap->absence && !options->is_trial && heap_cache_expects_plans(heap->cache))
-                room_begin(heap->room);
+                helper_begin(heap->helper);
         *ret = TAKE_PTR(heap);
         return 0;
 }
@@ -79,7 +79,7 @@ int heap_new(const HeapOptions *options, const CaptureHost *host, Heap **ret) {
 Heap *heap_free(Heap *heap) {
         if (!heap)
                 return NULL;
-        heap->room = room_free(heap->room);
+        heap->helper = helper_free(heap->helper);
         heap->cache = heap_cache_free(heap->cache);
         free(heap);
         return NULL;
@@ -87,7 +87,7 @@ Heap *heap_free(Heap *heap) {
 
 bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n,
               MemoryAnswered *ret) {
-        const RoomQuestion order = {
+        const HelperQuestion order = {
                 .question = question,
                 .body = { asked, memory_asked_bytes(question, n) },
                 .fd = -EBADF,
@@ -98,12 +98,12 @@ bool heap_ask(Heap *heap, MemoryQuestion question, const void *asked, size_t n,
 
         patience_ns = MAX_OF(patience_ns, PATIENCE_LEAST_NS);
         patience_ns = MIN_OF(patience_ns, PATIENCE_MOST_NS);
-        if (!heap->room || atomic_load(&heap->is_silent))
+        if (!heap->helper || atomic_load(&heap->is_silent))
                 return false;
         atomic_store(&heap->was_asked, true);
-        r = room_ask(heap->room, &order, clock_now_ns(CLOCK_MONOTONIC) + patience_ns, ret,
-                     &n_answered);
-        if (r == ROOM_E_LATE)
+        r = helper_ask(heap->helper, &order, clock_now_ns(CLOCK_MONOTONIC) + patience_ns, ret,
+                       &n_answered);
+        if (r == HELPER_E_LATE)
                 atomic_store(&heap->is_silent, true);
         return r == 0 && n_answered == memory_answered_bytes(question, n);
 }

@@ -18,8 +18,8 @@
 #include "capture/heap/heap-cache.h"
 #include "capture/heap/heap-failure.h"
 #include "capture/heap/memory-job.h"
-#include "capture/scene/scene.h"
-#include "room/room.h"
+#include "capture/batch/readings.h"
+#include "helper/helper.h"
 
 typedef struct HeapOptions {
         bool wanted;
@@ -46,7 +46,7 @@ typedef struct Heap {
         CommandLines commands;   /* what is read; NO also where nobody can be asked for them */
         HeapCache *cache;        /* owned: of processes */
         HeapSummary summary;
-        Room *room;             /* owned; NULL: nobody can be asked */
+        Helper *helper;         /* owned; NULL: nobody can be asked */
         _Atomic bool was_asked; /* somebody has been */
         _Atomic bool is_silent; /* did not answer in time, and is not waited for again */
 } Heap;
@@ -81,19 +81,20 @@ void heap_explain_commands(const Heap *heap, Source *source);
 
 typedef struct HeapReader HeapReader;
 
-/* Commands in the scene's texts; not set where there is none, or it is not known. */
+/* Commands in readings->texts; not set where there is none, or it is not known. */
 typedef struct CommandPlace {
         TextPlace command, line;
 } CommandPlace;
 
 /*
- * Belongs to the worker with @scene and counts in @summary, which are borrowed. free() releases it.
- * -ENOMEM.
+ * Belongs to the worker with @readings and counts in @summary, which are borrowed. free() releases
+ * it. -ENOMEM.
  */
-_must_check_ int heap_reader_new(Heap *heap, Scene *scene, HeapSummary *summary, HeapReader **ret);
+_must_check_ int heap_reader_new(Heap *heap, Readings *readings, HeapSummary *summary,
+                                 HeapReader **ret);
 
 /*
- * After all else that is read of the processes of the scene's batch: first of each of them, then
+ * After all else that is read of the processes of their batch: first of each of them, then
  * once of the batch, which waits for it; *ret is set by the second at the latest. What was found of
  * a process is good until it executes another program or, of its counters, maps more code; of all
  * processes that do not use jemalloc, which are most, and for commands that is a look into a table.

@@ -12,7 +12,7 @@
 #include "base/number.h"
 #include "kernel/procfs/proc-task.h"
 #include "kernel/procfs/procfs.h"
-#include "room/room.h"
+#include "helper/helper.h"
 
 #define PATIENCE_LEAST_NS (2 * NSEC_PER_MSEC)
 
@@ -318,7 +318,7 @@ typedef struct MemoryServer {
 } MemoryServer;
 
 /* The body lies where malloc() put it, so it is aligned for any type. */
-static int answer(void *userdata, const RoomCall *call, void *ret, size_t *ret_n) {
+static int answer(void *userdata, const HelperCall *call, void *ret, size_t *ret_n) {
         MemoryQuestion question = (MemoryQuestion) call->question;
         const void *asked = call->body.bytes;
         const CommandsAsked *commands = asked;
@@ -366,7 +366,7 @@ static int answer(void *userdata, const RoomCall *call, void *ret, size_t *ret_n
 
 int memory_server_run(int socket_fd, const MemoryJobOptions *options) {
         MemoryServer server = { .job = NULL };
-        const RoomService service = {
+        const HelperService service = {
                 .max_body_bytes = sizeof(MemoryAsked),
                 .max_answer_bytes = sizeof(MemoryAnswered),
                 .answer = answer,
@@ -377,7 +377,7 @@ int memory_server_run(int socket_fd, const MemoryJobOptions *options) {
         if (r == 0)
                 r = heap_probe_new(server.job, &server.probe);
         if (r == 0)
-                r = room_serve(socket_fd, &service);
+                r = helper_serve(socket_fd, &service);
         server.probe = heap_probe_free(server.probe);
         server.job = memory_job_free(server.job);
         return r;

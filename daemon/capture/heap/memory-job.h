@@ -5,9 +5,9 @@
  * MemoryJob
  *
  * A capture asks about the memory of processes, and lets a memory job answer: whatever makes who
- * reads it wait for a stranger is called there. The owner of a process can have such a call
- * wait for ever, deaf even to SIGKILL (a page of a FUSE file will do); then it is that job which
- * hangs. A question goes through a room (room/room.h); it is about many processes, because the way
+ * reads it wait for a stranger is called there. The owner of a process can have such a call wait
+ * for ever, deaf even to SIGKILL (a page of a FUSE file will do); then it is that job which hangs.
+ * A question goes through a helper (helper/helper.h); it is about many processes, because the way
  * there and back takes longer than reading one.
  *
  * The job has two things to read processes with: the time that may be spent, and a thread that
@@ -24,8 +24,8 @@
 #include "base/macro.h"
 #include "capture/heap/memory-question.h"
 #include "capture/heap/module.h"
-#include "capture/scene/blocking-thread.h"
-#include "capture/scene/scene.h"
+#include "capture/batch/blocking-thread.h"
+#include "capture/batch/readings.h"
 
 /* the job */
 
@@ -37,7 +37,7 @@ typedef struct MemoryJobOptions {
         const CaptureSystem *system; /* borrowed, also by what is left behind */
         uint64_t limit_ns;           /* for each purpose */
         int cache_fd;                /* of what is known of files; borrowed; negative: none */
-        /* As RoomTerms has it, for a job that parses files; NULL: there is none. */
+        /* As HelperTerms has it, for a job that parses files; NULL: there is none. */
         int (*open_files)(void *userdata, int peer_fd);
         /* A call for this process was left behind. May be NULL. */
         void (*on_left)(void *userdata, const MemoryLife *life);

@@ -5,8 +5,8 @@
  * MemoryQuestion
  *
  * What is asked of a memory job (memory-job.h) and what it answers: the bodies of the messages of a
- * room, by question. In both directions there are only numbers and bytes of a fixed place, for each
- * side takes the other for a stranger.
+ * helper, by question. In both directions there are only numbers and bytes of a fixed place, for
+ * each side takes the other for a stranger.
  */
 
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "capture/heap/heap-cache.h"
 #include "capture/heap/heap-failure.h"
 #include "capture/heap/thread-counters.h"
-#include "capture/scene/scene.h"
+#include "capture/batch/readings.h"
 #include "kernel/bpf/record-sample.h"
 
 typedef enum MemoryQuestion {

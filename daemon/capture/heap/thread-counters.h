@@ -31,8 +31,8 @@
 #include "base/macro.h"
 #include "capture/heap/heap-failure.h"
 #include "capture/heap/heap-layout.h"
-#include "capture/scene/capture-system.h"
-#include "capture/scene/scene.h"
+#include "capture/batch/capture-system.h"
+#include "capture/batch/readings.h"
 #include "kernel/text/text-file.h"
 
 /*

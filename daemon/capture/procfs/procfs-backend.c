@@ -215,29 +215,29 @@ static int procfs_walk_next(void *userdata, Batch *batch) {
 /* reading */
 
 /* Every batch of a process that is read in parts must find the same process. */
-static int check_same_process(Scene *scene, const BatchProcess *process, int task_fd) {
+static int check_same_process(Readings *readings, const BatchProcess *process, int task_fd) {
         char path[PATH_BYTES];
         ProcStat stat;
         size_t n;
         int r;
 
         (void) format_path(process->tgid, "/stat", path);
-        r = text_file_read(task_fd, path, scene->file, sizeof(scene->file), &n);
+        r = text_file_read(task_fd, path, readings->file, sizeof(readings->file), &n);
         if (r != 0)
                 return r;
-        r = proc_stat_parse((Span){ scene->file, n }, &stat);
+        r = proc_stat_parse((Span){ readings->file, n }, &stat);
         if (!stat.has_identity)
                 return r;
         return stat.starttime == process->start_ticks ? 0 : TEXT_E_VANISHED;
 }
 
 static void read_threads(TaskReader *reader, const BatchProcess *process) {
-        Scene *scene = reader->scene;
+        Readings *readings = reader->readings;
         /*
          * One walk of a longer path is cheaper than two opens, and most processes have one thread.
          */
         bool is_alone = process->n == 1 && !process->is_split;
-        int proc_fd = scene->host->proc_fd, flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+        int proc_fd = readings->host->proc_fd, flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
         _cleanup_(fd_closep) int task_fd = -EBADF;
         char path[PATH_BYTES];
         int error = 0;
@@ -248,10 +248,10 @@ static void read_threads(TaskReader *reader, const BatchProcess *process) {
                 task_fd = openat(proc_fd, path, flags);
                 error = task_fd < 0 ? text_file_code(errno) : 0;
                 if (error == 0 && process->is_split && process->has_leader)
-                        error = check_same_process(scene, process, task_fd);
+                        error = check_same_process(readings, process, task_fd);
         }
         for (size_t i = 0; i < process->n; i++) {
-                ThreadSlot *slot = &scene->slots[process->first + i];
+                ThreadSlot *slot = &readings->slots[process->first + i];
                 size_t n = is_alone ? format_path(process->tgid, "/task/", path) : 0;
                 int r = error;
 
@@ -271,8 +271,8 @@ static void read_threads(TaskReader *reader, const BatchProcess *process) {
 
 static void procfs_read_batch(void *userdata) {
         TaskReader *reader = userdata;
-        Scene *scene = reader->scene;
-        const Batch *batch = scene->batch;
+        Readings *readings = reader->readings;
+        const Batch *batch = readings->batch;
 
         for (size_t i = 0; i < batch->n_processes; i++)
                 read_threads(reader, &batch->processes[i]);
@@ -283,7 +283,7 @@ static void procfs_read_batch(void *userdata) {
          * dead NFS server) must not stop the capture.
          */
         for (size_t i = 0; i < batch->n_processes; i++) {
-                ThreadSlot *slots = &scene->slots[batch->processes[i].first];
+                ThreadSlot *slots = &readings->slots[batch->processes[i].first];
                 bool is_known = false;
                 struct statx file;
 
@@ -316,7 +316,7 @@ static void procfs_read_batch(void *userdata) {
  * its last file is read: too unlikely to read one more file of each such process.
  */
 static void procfs_confirm(void *userdata, const BatchProcess *process) {
-        Scene *scene = ((TaskReader *) userdata)->scene;
+        Readings *readings = ((TaskReader *) userdata)->readings;
         ThreadSlot *leader = process->leader;
         const ThreadSample *sample;
         bool is_same;
@@ -327,9 +327,9 @@ static void procfs_confirm(void *userdata, const BatchProcess *process) {
         if (!leader || !leader->kept || leader->num_threads <= 1)
                 return;
         sample = &leader->sample;
-        r = text_file_read(leader->fd, "stat", scene->file, sizeof(scene->file), &n);
+        r = text_file_read(leader->fd, "stat", readings->file, sizeof(readings->file), &n);
         if (r == 0)
-                r = proc_stat_parse((Span){ scene->file, n }, &now);
+                r = proc_stat_parse((Span){ readings->file, n }, &now);
         if (r != 0)
                 is_same = r != TEXT_E_ABSENT && r != TEXT_E_VANISHED;
         else if (leader->is_zombie)

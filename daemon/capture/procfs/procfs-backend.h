@@ -6,7 +6,7 @@
  * works on every kernel and without privileges, with fewer readings of other users' threads.
  */
 
-#include "capture/scene/backend.h"
+#include "capture/batch/backend.h"
 
 extern const Backend procfs_backend;
 

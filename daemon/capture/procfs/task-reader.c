@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "capture/scene/process-memory.h"
+#include "capture/batch/process-memory.h"
 #include "kernel/procfs/proc-sched.h"
 #include "kernel/procfs/proc-task.h"
 
@@ -17,17 +17,17 @@
  */
 static bool read_file(TaskReader *reader, ThreadSlot *slot, SourceId source, const char *name,
                       Span *ret) {
-        Scene *scene = reader->scene;
+        Readings *readings = reader->readings;
         size_t n;
         int r;
 
-        if (!scene->host->gates.has_file[source]) {
+        if (!readings->host->gates.has_file[source]) {
                 thread_slot_note(slot, source, SOURCE_OUTCOME_unsupported);
                 return false;
         }
-        r = text_file_read(slot->fd, name, scene->file, sizeof(scene->file), &n);
+        r = text_file_read(slot->fd, name, readings->file, sizeof(readings->file), &n);
         if (r == 0) {
-                *ret = (Span){ scene->file, n };
+                *ret = (Span){ readings->file, n };
                 return true;
         }
         thread_slot_note(slot, source, text_file_outcome(r));
@@ -42,21 +42,21 @@ static bool read_file(TaskReader *reader, ThreadSlot *slot, SourceId source, con
 static const MetricId stat_metrics[_PROC_STAT_MAX] = { PROC_STAT_FIELDS(STAT_METRIC) };
 
 static void read_stat(TaskReader *reader, ThreadSlot *slot) {
-        Scene *scene = reader->scene;
-        const CaptureSystem *system = scene->host->system;
+        Readings *readings = reader->readings;
+        const CaptureSystem *system = readings->host->system;
         ThreadSample *sample = &slot->sample;
         ProcStat stat;
         size_t n;
         int r;
 
-        r = text_file_read(slot->fd, "stat", scene->file, sizeof(scene->file), &n);
+        r = text_file_read(slot->fd, "stat", readings->file, sizeof(readings->file), &n);
         slot->seen_ns = system->now_ns(system->userdata);
         if (r != 0) {
                 thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
                 slot->vanished = r == TEXT_E_ABSENT || r == TEXT_E_VANISHED;
                 return;
         }
-        r = proc_stat_parse((Span){ scene->file, n }, &stat);
+        r = proc_stat_parse((Span){ readings->file, n }, &stat);
         thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
         if (!stat.has_identity)
                 return;
@@ -99,7 +99,7 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
         slot->start_stack = stat.start_stack;
         slot->num_threads = stat.num_threads > 0 ? (uint64_t) stat.num_threads : 0;
         slot->kept = true;
-        slot->comm = scene_add_text(scene, stat.comm);
+        slot->comm = readings_add_text(readings, stat.comm);
 }
 
 /* sched */
@@ -158,15 +158,15 @@ static SourceOutcome error_outcome(int error) {
         }
 }
 
-int task_reader_new(Scene *scene, void **ret) {
-        const CaptureSystem *system = scene->host->system;
+int task_reader_new(Readings *readings, void **ret) {
+        const CaptureSystem *system = readings->host->system;
         TaskReader *reader = calloc(1, sizeof(*reader));
         TaskstatsSocket *socket = NULL;
-        int r = scene->host->gates.taskstats;
+        int r = readings->host->gates.taskstats;
 
         if (!reader)
                 return -ENOMEM;
-        reader->scene = scene;
+        reader->readings = readings;
         reader->n_words = TASK_READER_MASK_WORDS;
         if (r == 0)
                 r = system->open_taskstats(system->userdata, &socket);
@@ -178,7 +178,7 @@ int task_reader_new(Scene *scene, void **ret) {
 
 void task_reader_free(void *userdata) {
         TaskReader *reader = userdata;
-        const CaptureSystem *system = reader ? reader->scene->host->system : NULL;
+        const CaptureSystem *system = reader ? reader->readings->host->system : NULL;
 
         if (reader && reader->taskstats)
                 system->close_taskstats(system->userdata, reader->taskstats);
@@ -186,7 +186,7 @@ void task_reader_free(void *userdata) {
 }
 
 static void note_unanswered(const TaskReader *reader, ThreadSlot *slot, SourceOutcome outcome) {
-        const Gates *gates = &reader->scene->host->gates;
+        const Gates *gates = &reader->readings->host->gates;
 
         thread_slot_note(slot, SOURCE_TASKSTATS, outcome);
         thread_slot_note(slot, SOURCE_TASKSTATS_DELAY, outcome);
@@ -214,8 +214,8 @@ static void read_substitutes(TaskReader *reader, ThreadSlot *slot) {
 }
 
 void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
-        Scene *scene = reader->scene;
-        const CaptureSystem *system = scene->host->system;
+        Readings *readings = reader->readings;
+        const CaptureSystem *system = readings->host->system;
         ThreadSample *sample = &slot->sample;
         size_t n_words = 0;
         ProcSched sched;
@@ -228,12 +228,13 @@ void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
         read_stat(reader, slot);
         if (!slot->kept)
                 return;
-        if (!system->read_affinity || scene->host->gates.foreign_pids)
+        if (!system->read_affinity || readings->host->gates.foreign_pids)
                 thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_unsupported);
         else {
                 for (;;) {
-                        r = system->read_affinity(system->userdata, slot->tid, scene->affinity.mask,
-                                                  reader->n_words, &n_words);
+                        r = system->read_affinity(system->userdata, slot->tid,
+                                                  readings->affinity.mask, reader->n_words,
+                                                  &n_words);
                         if (r != -EINVAL || reader->n_words == CPU_LIST_MAX_WORDS)
                                 break;
                         reader->n_words = MIN_OF(2 * reader->n_words, (size_t) CPU_LIST_MAX_WORDS);
@@ -243,7 +244,7 @@ void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
                         thread_slot_note(slot, SOURCE_AFFINITY,
                                          text_file_outcome(text_file_code(-r)));
                 else
-                        scene_put_affinity(scene, slot, n_words);
+                        readings_put_affinity(readings, slot, n_words);
         }
         if (read_file(reader, slot, SOURCE_SCHED, "sched", &text)) {
                 r = proc_sched_parse(text, &sched);
@@ -283,7 +284,7 @@ void task_reader_read(TaskReader *reader, ThreadSlot *slot) {
  * 0 shows that it does, but does not change the rows that were written before.
  */
 static unsigned choose_groups(const TaskReader *reader, ThreadSlot *slot, const Taskstats *answer) {
-        const Gates *gates = &reader->scene->host->gates;
+        const Gates *gates = &reader->readings->host->gates;
         unsigned groups = TASKSTATS_GROUP_BASIC;
         uint64_t irq_count = 0;
         bool accounted, sent = taskstats_get(answer, TASKSTATS_IRQ_COUNT, &irq_count);
@@ -310,16 +311,16 @@ static unsigned choose_groups(const TaskReader *reader, ThreadSlot *slot, const 
 }
 
 void task_reader_ask(TaskReader *reader) {
-        Scene *scene = reader->scene;
-        const CaptureSystem *system = scene->host->system;
-        ThreadSlot *slots = scene->slots;
+        Readings *readings = reader->readings;
+        const CaptureSystem *system = readings->host->system;
+        ThreadSlot *slots = readings->slots;
         uint64_t asked_ns;
         size_t n = 0;
         int r;
 
         if (!reader->taskstats)
                 return;
-        for (size_t i = 0; i < scene->batch->n_tids; i++)
+        for (size_t i = 0; i < readings->batch->n_tids; i++)
                 if (slots[i].kept) {
                         reader->tids[n] = slots[i].tid;
                         reader->asked[n++] = &slots[i];
@@ -374,7 +375,7 @@ void task_reader_ask(TaskReader *reader) {
                         sample->exe_dev = dev;
                         sample->exe_inode = inode;
                 }
-                if (scene->host->gates.has_delay_members)
+                if (readings->host->gates.has_delay_members)
                         thread_slot_note(slot, SOURCE_SCHEDSTAT, SOURCE_OUTCOME_ok);
                 else
                         read_schedstat(reader, slot);

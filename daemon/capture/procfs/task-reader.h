@@ -13,13 +13,13 @@
  */
 
 #include <stdbool.h>
-#include "capture/scene/scene.h"
+#include "capture/batch/readings.h"
 
 /* The kernel's mask has a bit for each CPU it was built for: at most 8192 in any distribution. */
 #define TASK_READER_MASK_WORDS (8192 / CPU_LIST_WORD_BITS)
 
 typedef struct TaskReader {
-        Scene *scene;               /* borrowed */
+        Readings *readings;         /* borrowed */
         size_t n_words;             /* a size of masks that the kernel accepts */
         TaskstatsSocket *taskstats; /* owned; NULL: it is not asked */
         SourceOutcome no_taskstats; /* of every thread then */
@@ -29,7 +29,7 @@ typedef struct TaskReader {
 } TaskReader;
 
 /* Opens a taskstats socket where the gates say that it answers. -ENOMEM. */
-_must_check_ int task_reader_new(Scene *scene, void **ret);
+_must_check_ int task_reader_new(Readings *readings, void **ret);
 void task_reader_free(void *reader);
 
 /*

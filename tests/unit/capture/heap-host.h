@@ -56,7 +56,7 @@ static struct {
         bool is_silent;
 } job;
 
-static inline int receive_question(RoomAsked *ret_asked) {
+static inline int receive_question(HelperAsked *ret_asked) {
         char control[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
         struct iovec bytes = { ret_asked, sizeof(*ret_asked) };
         struct msghdr message = { .msg_iov = &bytes,
@@ -71,9 +71,9 @@ static inline int receive_question(RoomAsked *ret_asked) {
         return fd;
 }
 
-static inline void answer_about_threads(const RoomAsked *asked) {
+static inline void answer_about_threads(const HelperAsked *asked) {
         const struct {
-                RoomAnswered head;
+                HelperAnswered head;
                 ThreadLayout layout;
         } answer = { { asked->id, job.thread_error }, { .is_known = 0 } };
         size_t n = job.thread_error == 0 ? sizeof(answer) : sizeof(answer.head);
@@ -82,12 +82,12 @@ static inline void answer_about_threads(const RoomAsked *asked) {
 }
 
 static inline void *run_job(void *userdata) {
-        RoomAsked asked;
+        HelperAsked asked;
         int fd;
 
         while ((fd = receive_question(&asked)) >= 0) {
                 struct {
-                        RoomAnswered head;
+                        HelperAnswered head;
                         HeapLayout layout;
                 } answer = { { asked.id, job.answer_error }, { .verdict = HEAP_NOT_JEMALLOC } };
                 size_t n = job.answer_error == 0 ? sizeof(answer) : sizeof(answer.head);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "capture/scene/blocking-file.h"
+#include "capture/batch/blocking-file.h"
 #include "kernel/procfs/procfs.h"
 #include "tree.h"
 

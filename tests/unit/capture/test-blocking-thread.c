@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/macro.h"
-#include "capture/scene/blocking-thread.h"
+#include "capture/batch/blocking-thread.h"
 
 static sem_t go_on, is_done;
 

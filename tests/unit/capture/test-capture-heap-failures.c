@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "capture/scene/scene.h"
+#include "capture/batch/readings.h"
 #include "heap-host.h"
 
 static const struct {

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "capture/scene/scene.h"
+#include "capture/batch/readings.h"
 #include "heap-host.h"
 
 /* values */

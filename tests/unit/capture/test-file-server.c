@@ -50,13 +50,13 @@ static void send_with(const void *bytes, size_t n, const int *fds, size_t n_fds)
 }
 
 static void ask(uint32_t id, uint32_t question, const int *fds, size_t n_fds) {
-        const RoomAsked asked = { .id = id, .question = question };
+        const HelperAsked asked = { .id = id, .question = question };
 
         send_with(&asked, sizeof(asked), fds, n_fds);
 }
 
 typedef struct Got {
-        RoomAnswered head;
+        HelperAnswered head;
         FileAnswer bytes;
 } Got;
 
@@ -259,7 +259,7 @@ START_TEST(an_unknown_question_is_refused) {
 }
 END_TEST
 
-static const size_t wrong_lengths[] = { 1, sizeof(RoomAsked) - 1, sizeof(RoomAsked) + 1, 256 };
+static const size_t wrong_lengths[] = { 1, sizeof(HelperAsked) - 1, sizeof(HelperAsked) + 1, 256 };
 
 /* Another end than that of teardown(). */
 START_TEST(what_is_no_question_ends_the_server) {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/macro.h"
-#include "capture/scene/gates.h"
+#include "capture/batch/gates.h"
 #include "captured.h"
 
 static Tree tree;

@@ -32,7 +32,7 @@ static FakeMemory memory;
 static CaptureSystem fake;
 static CaptureHost host;
 static Heap *heap;
-static Scene *scene;
+static Readings *readings;
 static Batch batch;
 static HeapSummary summary;
 static HeapReader *reader;
@@ -95,11 +95,11 @@ static void setup(void) {
                                                     .cache_fd = -EBADF };
         host = (CaptureHost){ .proc_fd = tree.proc_fd, .system = &fake };
         ck_assert_int_eq(heap_new(&options, &host, &heap), 0);
-        scene = calloc(1, sizeof(*scene));
-        ck_assert_ptr_nonnull(scene);
-        scene->host = &host;
+        readings = calloc(1, sizeof(*readings));
+        ck_assert_ptr_nonnull(readings);
+        readings->host = &host;
         summary = (HeapSummary){};
-        ck_assert_int_eq(heap_reader_new(heap, scene, &summary, &reader), 0);
+        ck_assert_int_eq(heap_reader_new(heap, readings, &summary, &reader), 0);
         know_process(HEAP_FAILURE_NONE);
 
         batch.n_tids = batch.processes[0].n = ELEMENTSOF(tids);
@@ -123,9 +123,9 @@ static void setup(void) {
 
 static void teardown(void) {
         free(reader);
-        (void) blocking_thread_free(scene->blocking.thread);
-        buffer_done(&scene->texts);
-        free(scene);
+        (void) blocking_thread_free(readings->blocking.thread);
+        buffer_done(&readings->texts);
+        free(readings);
         heap_free(heap);
         memory_served_join(0);
         tree_remove(&tree);
@@ -146,9 +146,9 @@ static FakeTask *add_glibc(size_t i) {
 
 /* The slots are as a backend leaves them that knows the threads' pointers. */
 static void begin(void) {
-        scene_begin(scene, &batch);
+        readings_begin(readings, &batch);
         for (size_t i = 0; i < ELEMENTSOF(tids); i++) {
-                ThreadSlot *slot = &scene->slots[i];
+                ThreadSlot *slot = &readings->slots[i];
 
                 thread_sample_clear(&slot->sample);
                 slot->kept = slot->has_space = slot->is_nested = slot->has_library_code = true;
@@ -162,11 +162,11 @@ static void begin(void) {
 
 static void end(void) {
         for (size_t i = 0; i < ELEMENTSOF(tids); i++)
-                scene->slots[i].fd = fd_close(scene->slots[i].fd);
+                readings->slots[i].fd = fd_close(readings->slots[i].fd);
 }
 
 static void check_read(size_t i) {
-        const ThreadSample *sample = &scene->slots[i].sample;
+        const ThreadSample *sample = &readings->slots[i].sample;
 
         ck_assert(thread_sample_has(sample, METRIC_allocated_bytes));
         ck_assert_uint_eq(thread_sample_get(sample, METRIC_allocated_bytes), 100 + i);
@@ -174,9 +174,9 @@ static void check_read(size_t i) {
 }
 
 static void check_absent(size_t i, SourceOutcome outcome) {
-        ck_assert(!thread_sample_has(&scene->slots[i].sample, METRIC_allocated_bytes));
-        ck_assert(!thread_sample_has(&scene->slots[i].sample, METRIC_deallocated_bytes));
-        ck_assert_int_eq(scene->slots[i].outcomes[SOURCE_JEMALLOC], outcome + 1);
+        ck_assert(!thread_sample_has(&readings->slots[i].sample, METRIC_allocated_bytes));
+        ck_assert(!thread_sample_has(&readings->slots[i].sample, METRIC_deallocated_bytes));
+        ck_assert_int_eq(readings->slots[i].outcomes[SOURCE_JEMALLOC], outcome + 1);
 }
 
 static void read_process(void) {
@@ -184,7 +184,7 @@ static void read_process(void) {
 
         heap_reader_add(reader, &batch.processes[0], &place);
         heap_reader_read(reader);
-        ck_assert_int_eq(scene->error, 0);
+        ck_assert_int_eq(readings->error, 0);
 }
 
 static uint64_t n_without_pointer(void) {
@@ -208,7 +208,7 @@ START_TEST(the_pointer_of_another_thread_is_not_used) {
         (void) add_musl(0, 0);
         (void) add_musl(1, 1);
         begin();
-        scene->slots[1].thread_pointer = POINTER_OF(0);
+        readings->slots[1].thread_pointer = POINTER_OF(0);
         read_process();
         check_read(0);
         check_absent(1, SOURCE_OUTCOME_unsupported);
@@ -255,7 +255,7 @@ START_TEST(a_pointer_that_is_not_known_is_not_looked_for) {
         (void) add_musl(1, 1);
         begin();
         for (size_t i = 0; i < ELEMENTSOF(tids); i++)
-                scene->slots[i].thread_pointer = 0;
+                readings->slots[i].thread_pointer = 0;
         read_process();
         check_absent(0, SOURCE_OUTCOME_unsupported);
         check_absent(1, SOURCE_OUTCOME_unsupported);
@@ -273,7 +273,7 @@ START_TEST(a_thread_of_musl_has_the_number_that_we_know) {
         }
         begin();
         for (size_t i = 0; i < ELEMENTSOF(tids); i++)
-                scene->slots[i].is_nested = false;
+                readings->slots[i].is_nested = false;
         read_process();
         check_read(0);
         check_read(1);
@@ -287,14 +287,14 @@ START_TEST(a_process_that_is_known_to_have_none_costs_no_call) {
         begin();
         read_process();
         for (size_t i = 0; i < ELEMENTSOF(tids); i++)
-                ck_assert_int_eq(scene->slots[i].fd, -EBADF);
+                ck_assert_int_eq(readings->slots[i].fd, -EBADF);
         ck_assert_uint_eq(memory.n_reads, 0);
         ck_assert_uint_eq(summary.n_walked, 1);
         /* It maps more code: what was known does not hold. */
         for (size_t i = 0; i < ELEMENTSOF(tids); i++)
-                scene->slots[i].library_code++;
+                readings->slots[i].library_code++;
         read_process();
-        ck_assert_int_ge(scene->slots[0].fd, 0);
+        ck_assert_int_ge(readings->slots[0].fd, 0);
         end();
 }
 END_TEST

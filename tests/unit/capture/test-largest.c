@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
-#include "capture/scene/largest.h"
+#include "capture/batch/largest.h"
 
 #define N_PROCESSES 1000
 

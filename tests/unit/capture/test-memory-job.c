@@ -19,7 +19,7 @@
 #include "capture/heap/file-job.h"
 #include "capture/heap/memory-job.h"
 #include "memory-served.h"
-#include "room/room.h"
+#include "helper/helper.h"
 
 #define LIMIT_NS (100 * NSEC_PER_MSEC)
 #define LONG_NS (60 * NSEC_PER_SEC)
@@ -49,11 +49,11 @@ static struct {
 } job;
 
 static void *run_job(void *userdata) {
-        RoomAsked asked;
+        HelperAsked asked;
 
         while (recv(job.fd, &asked, sizeof(asked), 0) == sizeof(asked)) {
                 struct {
-                        RoomAnswered head;
+                        HelperAnswered head;
                         HeapLayout layout;
                 } answer = { { asked.id, 0 }, job.layout };
 
@@ -93,7 +93,7 @@ static void setup(void) {
         ck_assert_int_ge(file, 0);
 }
 
-/* Ends the room, and with it the job. */
+/* Ends the helper, and with it the job. */
 static void end_job(void) {
         memory_job = memory_job_free(memory_job);
         answers = file_answers_free(answers);
@@ -399,24 +399,25 @@ static void ask_stack(const StackAsked *asked, StackAnswered *ret) {
                 .limit_ns = 60 * NSEC_PER_SEC,
                 .proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
         };
-        const RoomTerms terms = {
+        const HelperTerms terms = {
                 .max_answer_bytes = sizeof(*ret),
                 .fits = stack_fits,
                 .open = memory_served_open,
         };
-        const RoomQuestion question = {
+        const HelperQuestion question = {
                 .question = MEMORY_QUESTION_STACK,
                 .body = { (const char *) asked, sizeof(*asked) },
                 .fd = -EBADF,
         };
         unsigned n_before = memory_served.n_started;
-        Room *room;
+        Helper *helper;
         size_t n;
 
         memory_served.options = real;
-        ck_assert_int_eq(room_new(&terms, &room), 0);
-        ck_assert_int_eq(room_ask(room, &question, now_mono_ns() + 60 * NSEC_PER_SEC, ret, &n), 0);
-        room_free(room);
+        ck_assert_int_eq(helper_new(&terms, &helper), 0);
+        ck_assert_int_eq(helper_ask(helper, &question, now_mono_ns() + 60 * NSEC_PER_SEC, ret, &n),
+                         0);
+        helper_free(helper);
         memory_served_join(n_before);
         (void) close(real.proc_fd);
 }

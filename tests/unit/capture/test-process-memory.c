@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "capture/scene/process-memory.h"
+#include "capture/batch/process-memory.h"
 #include "tree.h"
 
 /* Two threads of process 7, whose leader is in another batch: it has too many for one. */
@@ -17,15 +17,15 @@ static const pid_t tids[] = { 8, 9 };
 static Tree tree;
 static CaptureHost host;
 static Batch batch;
-static Scene *scene;
+static Readings *readings;
 
 static void setup(void) {
         tree_make(&tree);
         host = (CaptureHost){ .proc_fd = tree.proc_fd };
         host.gates.has_file[SOURCE_STATUS] = true;
-        scene = calloc(1, sizeof(*scene));
-        ck_assert_ptr_nonnull(scene);
-        scene->host = &host;
+        readings = calloc(1, sizeof(*readings));
+        ck_assert_ptr_nonnull(readings);
+        readings->host = &host;
         memset(&batch, 0, sizeof(batch));
         batch.n_processes = 1;
         batch.n_tids = ELEMENTSOF(tids);
@@ -38,13 +38,13 @@ static void setup(void) {
                 (void) snprintf(path, sizeof(path), "proc/7/task/%d/status", tids[i]);
                 tree_write_text(&tree, path, "Name:\tthread\nVmHWM:\t%u kB\n", STATUS_PEAK / 1024);
         }
-        scene_begin(scene, &batch);
+        readings_begin(readings, &batch);
         for (size_t i = 0; i < ELEMENTSOF(tids); i++) {
-                ThreadSample *sample = &scene->slots[i].sample;
+                ThreadSample *sample = &readings->slots[i].sample;
 
                 thread_sample_clear(sample);
-                scene->slots[i].kept = scene->slots[i].has_space = true;
-                scene->slots[i].state = 'S';
+                readings->slots[i].kept = readings->slots[i].has_space = true;
+                readings->slots[i].state = 'S';
                 sample->start_ticks = 1000 + (uint64_t) tids[i];
                 thread_sample_put(sample, METRIC_hiwater_vm_bytes, BACKEND_PEAK);
                 thread_sample_put(sample, METRIC_hiwater_rss_bytes, BACKEND_PEAK);
@@ -53,28 +53,28 @@ static void setup(void) {
 
 static void teardown(void) {
         for (size_t i = 0; i < ELEMENTSOF(tids); i++)
-                (void) fd_close(scene->slots[i].fd);
-        (void) blocking_thread_free(scene->blocking.thread);
-        buffer_done(&scene->texts);
-        free(scene);
+                (void) fd_close(readings->slots[i].fd);
+        (void) blocking_thread_free(readings->blocking.thread);
+        buffer_done(&readings->texts);
+        free(readings);
         tree_remove(&tree);
 }
 
 static void read_and_expect(uint64_t peak, bool opens) {
-        process_memory_read(scene, &batch.processes[0]);
+        process_memory_read(readings, &batch.processes[0]);
         for (size_t i = 0; i < ELEMENTSOF(tids); i++) {
-                const ThreadSample *sample = &scene->slots[i].sample;
+                const ThreadSample *sample = &readings->slots[i].sample;
 
                 ck_assert_uint_eq(thread_sample_get(sample, METRIC_hiwater_rss_bytes), peak);
                 ck_assert(!thread_sample_has(sample, METRIC_rss_anon_bytes));
         }
-        ck_assert_int_eq(scene->slots[0].fd >= 0, opens);
+        ck_assert_int_eq(readings->slots[0].fd >= 0, opens);
 }
 
 /* Such files were a fifth of what a capture of ten thousand threads in 16 processes took. */
 START_TEST(what_the_backend_told_is_not_read_again) {
         for (size_t i = 0; i < ELEMENTSOF(tids); i++)
-                thread_sample_put(&scene->slots[i].sample, METRIC_rss_anon_bytes, 1024);
+                thread_sample_put(&readings->slots[i].sample, METRIC_rss_anon_bytes, 1024);
         read_and_expect(BACKEND_PEAK, false);
 }
 END_TEST
@@ -87,7 +87,7 @@ END_TEST
 START_TEST(a_thread_that_has_ended_is_passed_over) {
         tree_delete(&tree, "proc/7/task/8/stat");
         read_and_expect(STATUS_PEAK, false);
-        ck_assert_int_ge(scene->slots[1].fd, 0);
+        ck_assert_int_ge(readings->slots[1].fd, 0);
 }
 END_TEST
 

@@ -12,7 +12,7 @@
 #define ELAPSED_NS (UINT64_C(10) * NSEC_PER_SEC)
 #define MS(ms) ((uint64_t) (ms) *NSEC_PER_MSEC)
 
-static Crowds crowds;
+static Cohorts cohorts;
 static LimitTally limits;
 static HostView view;
 static HostItem cpus[2];
@@ -40,7 +40,7 @@ static void set_used(uint64_t first, uint64_t second) {
 }
 
 static void setup(void) {
-        crowds = (Crowds){};
+        cohorts = (Cohorts){};
         limits = (LimitTally){};
         memcpy(cpus[0].name, "0", 2);
         memcpy(cpus[1].name, "1", 2);
@@ -51,13 +51,13 @@ static void setup(void) {
         basis = (ContradictionBasis){ .elapsed_ns = amount_of(ELAPSED_NS),
                                       .host = &view,
                                       .use = &use,
-                                      .crowds = &crowds,
+                                      .cohorts = &cohorts,
                                       .limits = &limits };
         set_used(500, 500);
 }
 
 static void teardown(void) {
-        crowds_done(&crowds);
+        cohorts_done(&cohorts);
         key_tree_done(&limits.cgroups, NULL);
         (void) json_object_put(told);
         told = NULL;
@@ -104,7 +104,7 @@ static void add(Told what) {
                         thread_sample_put(&before, (MetricId) i, 0);
         if (what.metric == METRIC_state)
                 thread_sample_put(&before, METRIC_state, 'S');
-        ck_assert_int_eq(crowds_add(&crowds, &period, &before, &after), 0);
+        ck_assert_int_eq(cohorts_add(&cohorts, &period, &before, &after), 0);
         view.waiting_ns = amount_of(view.waiting_ns.n + MS(what.wait_ms));
 }
 
@@ -114,11 +114,11 @@ static void add_exited(Told what, uint64_t had_ms) {
         ThreadSample gone;
 
         row.sample = thread_of(&what);
-        ck_assert_int_eq(crowds_add_exited(&crowds, SIDE_AFTER, &row), 0);
+        ck_assert_int_eq(cohorts_add_exited(&cohorts, SIDE_AFTER, &row), 0);
         what.wait_ms = had_ms;
         gone = thread_of(&what);
         if (had_ms > 0)
-                ck_assert_int_eq(crowds_add(&crowds, &period, &gone, NULL), 0);
+                ck_assert_int_eq(cohorts_add(&cohorts, &period, &gone, NULL), 0);
         view.waiting_ns =
                 amount_of(view.waiting_ns.n + thread_sample_get(&row.sample, METRIC_wait_time_ns) -
                           MS(had_ms));
@@ -378,7 +378,7 @@ START_TEST(who_is_stuck_is_named) {
                         after.kthread = threads[i].kthread;
                         if (!threads[i].before)
                                 thread_sample_put(&before, METRIC_state, 'S');
-                        ck_assert_int_eq(crowds_add(&crowds, &period, &before, &after), 0);
+                        ck_assert_int_eq(cohorts_add(&cohorts, &period, &before, &after), 0);
                 }
         expect("pressure io 99 %, but groups waited only 0.00: in state D: mysqld/io \u00d72, "
                "a \u00d75, b \u00d72, 2 more names",

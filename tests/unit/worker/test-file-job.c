@@ -6,7 +6,7 @@
 #include "capture/heap/file-job.h"
 
 typedef struct Got {
-        RoomAnswered head;
+        HelperAnswered head;
         FileAnswer bytes;
 } Got;
 
@@ -15,7 +15,7 @@ static void new_pair(int ret[2]) {
 }
 
 static void ask(int socket, uint32_t id, int fd) {
-        const RoomAsked asked = { .id = id, .question = FILE_QUESTION_HEAP_LAYOUT };
+        const HelperAsked asked = { .id = id, .question = FILE_QUESTION_HEAP_LAYOUT };
         union {
                 char bytes[CMSG_SPACE(sizeof(int))];
                 struct cmsghdr head;

@@ -32,56 +32,57 @@ struct {
 } ledger_moved SEC(".maps");
 
 /* The names that the first capture saw, as words, and whether a later one saw others. */
-typedef struct Sight {
+typedef struct SeenNames {
         __u64 n_seen, is_other;
         __u64 process[TASK_COMM_BYTES / 8], thread[TASK_COMM_BYTES / 8];
         __u64 cgroup;
-} Sight;
+} SeenNames;
 
 struct {
         __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
         __uint(map_flags, BPF_F_NO_PREALLOC);
         __type(key, int);
-        __type(value, Sight);
-} sights SEC(".maps");
+        __type(value, SeenNames);
+} seen_names SEC(".maps");
 
 /* Without branches between the words, which are few. */
-static __always_inline int differs(const Sight *sight, const __u64 *process, const __u64 *thread,
+static __always_inline int differs(const SeenNames *seen, const __u64 *process, const __u64 *thread,
                                    __u64 cgroup) {
-        return ((sight->process[0] ^ process[0]) | (sight->process[1] ^ process[1]) |
-                (sight->thread[0] ^ thread[0]) | (sight->thread[1] ^ thread[1]) |
-                (sight->cgroup ^ cgroup)) != 0;
+        return ((seen->process[0] ^ process[0]) | (seen->process[1] ^ process[1]) |
+                (seen->thread[0] ^ thread[0]) | (seen->thread[1] ^ thread[1]) |
+                (seen->cgroup ^ cgroup)) != 0;
 }
 
 /* The iterator has made @record of a thread that is not in the ledger by now. */
-static __always_inline void note_sight(const TaskRecord *record, struct task_struct *task) {
-        Sight *sight = bpf_task_storage_get(&sights, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+static __always_inline void note_seen_names(const TaskRecord *record, struct task_struct *task) {
+        SeenNames *seen =
+                bpf_task_storage_get(&seen_names, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
         const __u64 *thread = (const void *) record->comm;
         __u64 process[TASK_COMM_BYTES / 8];
 
-        if (!sight)
+        if (!seen)
                 return;
         __builtin_memcpy(process, task->group_leader->comm, sizeof(process));
-        if (sight->n_seen == 0) {
-                sight->process[0] = process[0];
-                sight->process[1] = process[1];
-                sight->thread[0] = thread[0];
-                sight->thread[1] = thread[1];
-                sight->cgroup = record->cgroup;
-        } else if (differs(sight, process, thread, record->cgroup)) {
-                sight->is_other = 1;
+        if (seen->n_seen == 0) {
+                seen->process[0] = process[0];
+                seen->process[1] = process[1];
+                seen->thread[0] = thread[0];
+                seen->thread[1] = thread[1];
+                seen->cgroup = record->cgroup;
+        } else if (differs(seen, process, thread, record->cgroup)) {
+                seen->is_other = 1;
         }
-        add_ordered(&sight->n_seen, 1);
+        add_ordered(&seen->n_seen, 1);
 }
 
 /* Called for a thread that exits, whose mark is set; @cgroup is where it is now. */
 static __always_inline int was_seen_otherwise(struct task_struct *task, __u64 cgroup) {
-        const Sight *sight = bpf_task_storage_get(&sights, task, 0, 0);
+        const SeenNames *seen = bpf_task_storage_get(&seen_names, task, 0, 0);
         __u64 process[TASK_COMM_BYTES / 8], thread[TASK_COMM_BYTES / 8];
 
-        if (!sight || sight->n_seen == 0)
+        if (!seen || seen->n_seen == 0)
                 return 0;
         __builtin_memcpy(process, task->group_leader->comm, sizeof(process));
         __builtin_memcpy(thread, task->comm, sizeof(thread));
-        return sight->is_other || differs(sight, process, thread, cgroup);
+        return seen->is_other || differs(seen, process, thread, cgroup);
 }

@@ -142,7 +142,7 @@ static __noinline int write_record(struct bpf_iter__task *context, __u32 parts) 
         if (task->mm)
                 has |= TASK_HAS_SPACE;
         if (*(volatile __u64 *) &control.is_recording && !is_marked(task))
-                note_sight(&record, task);
+                note_seen_names(&record, task);
         record.has = has | read_mark(&record, task);
         return bpf_seq_write(context->meta->seq, &record, sizeof(record));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/scene/capture-system.h"
+#include "capture/batch/capture-system.h"
 
 #include <errno.h>
 #include <sched.h>

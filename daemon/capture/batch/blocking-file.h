@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include "base/macro.h"
 #include "base/span.h"
-#include "capture/scene/blocking-thread.h"
+#include "capture/batch/blocking-thread.h"
 
 #define BLOCKING_FILE_LEAST_NS (100 * NSEC_PER_MSEC) /* how long everybody is waited for */
 #define BLOCKING_FILE_MAX_LATE_OWNERS 16

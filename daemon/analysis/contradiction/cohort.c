@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "analysis/contradiction/crowd.h"
+#include "analysis/contradiction/cohort.h"
 
 #include <assert.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "base/number.h"
 #include "analysis/group/life.h"
 
-void crowds_done(Crowds *crowds) {
-        key_tree_done(&crowds->tree, NULL);
-        key_tree_done(&crowds->stuck, NULL);
-        buffer_done(&crowds->key);
+void cohorts_done(Cohorts *cohorts) {
+        key_tree_done(&cohorts->tree, NULL);
+        key_tree_done(&cohorts->stuck, NULL);
+        buffer_done(&cohorts->key);
 }
 
 /* times */
@@ -37,7 +37,7 @@ static const struct {
  * there is any time.
  */
 static bool read_times(const ThreadSample *before, const ThreadSample *after,
-                       uint64_t ret[static _CROWD_TIME_MAX]) {
+                       uint64_t ret[static _COHORT_TIME_MAX]) {
         const ThreadSample *only = after ? after : before;
         uint64_t ns[_PART_MAX] = {}, any = 0;
 
@@ -53,29 +53,29 @@ static bool read_times(const ThreadSample *before, const ThreadSample *after,
                         ns[i] = before && after ? grown : thread_sample_get(only, id);
                         break;
                 }
-        ret[CROWD_RUNNING] = ns[RUNNING];
-        ret[CROWD_WAITING] = ns[WAITING];
-        ret[CROWD_STORAGE] = ns[STORAGE];
+        ret[COHORT_RUNNING] = ns[RUNNING];
+        ret[COHORT_WAITING] = ns[WAITING];
+        ret[COHORT_STORAGE] = ns[STORAGE];
         /* These two overlap; reclaim and compaction do not. */
-        ret[CROWD_EVICTED] = MAX_OF(ns[THRASHING], ns[SWAPIN]);
-        ret[CROWD_MEMORY] = number_add_saturating(
-                ret[CROWD_EVICTED], number_add_saturating(ns[FREEPAGES], ns[COMPACTION]));
-        ret[CROWD_ASYNC_IO] = ns[ASYNC_IO];
-        for (unsigned i = 0; i < _CROWD_TIME_MAX; i++)
+        ret[COHORT_EVICTED] = MAX_OF(ns[THRASHING], ns[SWAPIN]);
+        ret[COHORT_MEMORY] = number_add_saturating(
+                ret[COHORT_EVICTED], number_add_saturating(ns[FREEPAGES], ns[COMPACTION]));
+        ret[COHORT_ASYNC_IO] = ns[ASYNC_IO];
+        for (unsigned i = 0; i < _COHORT_TIME_MAX; i++)
                 any |= ret[i];
         return any != 0;
 }
 
-/* crowds */
+/* cohorts */
 
 /*
- * Adds @sign times @ns to the crowd of a thread. @after: the thread as it lives at the end, which
+ * Adds @sign times @ns to the cohort of a thread. @after: the thread as it lives at the end, which
  * tells its CPUs and class; NULL: it does not.
  */
-static int add_times(Crowds *crowds, const ThreadSample *names, const ThreadSample *after,
-                     const uint64_t ns[static _CROWD_TIME_MAX], uint64_t sign) {
-        Buffer *key = &crowds->key;
-        Crowd *crowd, like = {};
+static int add_times(Cohorts *cohorts, const ThreadSample *names, const ThreadSample *after,
+                     const uint64_t ns[static _COHORT_TIME_MAX], uint64_t sign) {
+        Buffer *key = &cohorts->key;
+        Cohort *cohort, like = {};
         int r;
 
         if (after && thread_sample_has(after, METRIC_cpu_affinity))
@@ -97,29 +97,29 @@ static int add_times(Crowds *crowds, const ThreadSample *names, const ThreadSamp
         buffer_append_byte(key, like.has_class ? '1' : '0');
         buffer_append(key, (const char *) &like.policy, sizeof(like.policy));
         r = buffer_append(key, (const char *) &like.nice, sizeof(like.nice));
-        if (r == 0 && (!crowds->last || !span_equal(crowds->last->key, buffer_span(key))))
-                r = key_tree_put(&crowds->tree, sizeof(*crowd), buffer_span(key), &crowds->last);
+        if (r == 0 && (!cohorts->last || !span_equal(cohorts->last->key, buffer_span(key))))
+                r = key_tree_put(&cohorts->tree, sizeof(*cohort), buffer_span(key), &cohorts->last);
         if (r != 0)
                 return r;
-        crowd = (Crowd *) (void *) crowds->last->payload;
-        if (!crowd->process.bytes) {
-                const char *at = crowds->last->key.bytes;
+        cohort = (Cohort *) (void *) cohorts->last->payload;
+        if (!cohort->process.bytes) {
+                const char *at = cohorts->last->key.bytes;
 
-                *crowd = like;
-                crowd->process = (Span){ at, names->pcomm.n };
-                crowd->cgroup = (Span){ at + names->pcomm.n + 1, names->cgroup.n };
-                crowd->cpus = (Span){ at + names->pcomm.n + names->cgroup.n + 2, like.cpus.n };
+                *cohort = like;
+                cohort->process = (Span){ at, names->pcomm.n };
+                cohort->cgroup = (Span){ at + names->pcomm.n + 1, names->cgroup.n };
+                cohort->cpus = (Span){ at + names->pcomm.n + names->cgroup.n + 2, like.cpus.n };
         }
-        crowd->n_threads += after != NULL;
-        for (unsigned i = 0; i < _CROWD_TIME_MAX; i++)
-                crowd->ns[i] += sign * ns[i];
+        cohort->n_threads += after != NULL;
+        for (unsigned i = 0; i < _COHORT_TIME_MAX; i++)
+                cohort->ns[i] += sign * ns[i];
         return 0;
 }
 
-int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
-               const ThreadSample *after) {
+int cohorts_add(Cohorts *cohorts, const Period *period, const ThreadSample *before,
+                const ThreadSample *after) {
         const ThreadSample *const sides[SIDES] = { before, after };
-        uint64_t ns[_CROWD_TIME_MAX];
+        uint64_t ns[_COHORT_TIME_MAX];
         bool stuck[SIDES]; /* in state D */
         int r;
 
@@ -131,13 +131,13 @@ int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
                 StuckName *name;
                 KeyNode *node;
 
-                buffer_clear(&crowds->key);
-                buffer_append(&crowds->key, after->pcomm.bytes, after->pcomm.n);
-                buffer_append_byte(&crowds->key, '\0');
-                buffer_append(&crowds->key, after->comm.bytes, after->comm.n);
-                r = buffer_failure(&crowds->key);
+                buffer_clear(&cohorts->key);
+                buffer_append(&cohorts->key, after->pcomm.bytes, after->pcomm.n);
+                buffer_append_byte(&cohorts->key, '\0');
+                buffer_append(&cohorts->key, after->comm.bytes, after->comm.n);
+                r = buffer_failure(&cohorts->key);
                 if (r == 0)
-                        r = key_tree_put(&crowds->stuck, sizeof(*name), buffer_span(&crowds->key),
+                        r = key_tree_put(&cohorts->stuck, sizeof(*name), buffer_span(&cohorts->key),
                                          &node);
                 if (r != 0)
                         return r;
@@ -151,13 +151,13 @@ int crowds_add(Crowds *crowds, const Period *period, const ThreadSample *before,
         /* A thread that was overlooked before did not do inside all that it has. */
         if ((!before && period_overlooked(period, after)) || !read_times(before, after, ns))
                 return 0;
-        return add_times(crowds, after ? after : before, after, ns, after ? 1 : UINT64_MAX);
+        return add_times(cohorts, after ? after : before, after, ns, after ? 1 : UINT64_MAX);
 }
 
-int crowds_add_exited(Crowds *crowds, Side end, const ExitedRow *row) {
-        uint64_t ns[_CROWD_TIME_MAX];
+int cohorts_add_exited(Cohorts *cohorts, Side end, const ExitedRow *row) {
+        uint64_t ns[_COHORT_TIME_MAX];
 
         if (row->exits == 0 || !read_times(NULL, &row->sample, ns))
                 return 0;
-        return add_times(crowds, &row->sample, NULL, ns, end == SIDE_AFTER ? 1 : UINT64_MAX);
+        return add_times(cohorts, &row->sample, NULL, ns, end == SIDE_AFTER ? 1 : UINT64_MAX);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "room/room.h"
+#include "helper/helper.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,14 +16,14 @@
 
 #define ERRNO_MAX 4095
 
-typedef struct RoomAnswer {
-        RoomAnswered head;
+typedef struct HelperAnswer {
+        HelperAnswered head;
         size_t n; /* bytes behind it */
-} RoomAnswer;
+} HelperAnswer;
 
-struct Room {
+struct Helper {
         pthread_mutex_t lock; /* of everything below; held while a question is on its way */
-        RoomTerms terms;
+        HelperTerms terms;
         /*
          * Threads that ask may have descriptor tables of their own, and all but one of them were
          * made before our end of the pair. So that end lies in the queue of a second pair, which is
@@ -34,38 +34,38 @@ struct Room {
         bool is_open;
         int fd; /* owned by the thread that asks, during one question */
         bool is_gone;
-        RoomAsked asked; /* the last one, and its tag */
-        RoomTag tag;
+        HelperAsked asked; /* the last one, and its tag */
+        HelperTag tag;
         bool is_owed; /* its answer has not come */
         /* An answer that came after its deadline, and what it is to. */
         bool has_late;
         uint32_t late_question;
-        RoomTag late_tag;
-        RoomAnswer late;
+        HelperTag late_tag;
+        HelperAnswer late;
         char bytes[]; /* of it: terms.max_answer_bytes */
 };
 
 /* life */
 
-int room_new(const RoomTerms *terms, Room **ret) {
-        Room *room = malloc(sizeof(*room) + terms->max_answer_bytes);
+int helper_new(const HelperTerms *terms, Helper **ret) {
+        Helper *helper = malloc(sizeof(*helper) + terms->max_answer_bytes);
         int r;
 
-        if (!room)
+        if (!helper)
                 return -ENOMEM;
-        *room = (Room){
+        *helper = (Helper){
                 .terms = *terms,
                 .shelf = { -EBADF, -EBADF },
                 .fd = -EBADF,
         };
-        r = pthread_mutex_init(&room->lock, NULL);
+        r = pthread_mutex_init(&helper->lock, NULL);
         if (r != 0) {
-                free(room);
+                free(helper);
                 return -r;
         }
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, room->shelf) < 0)
-                room->is_gone = true;
-        *ret = room;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, helper->shelf) < 0)
+                helper->is_gone = true;
+        *ret = helper;
         return 0;
 }
 
@@ -73,7 +73,7 @@ int room_new(const RoomTerms *terms, Room **ret) {
  * Gives the calling thread our end of the pair: a duplicate with MSG_PEEK, the end itself without.
  * 0 or -errno.
  */
-static int take_end(Room *room, int flags) {
+static int take_end(Helper *helper, int flags) {
         union {
                 char bytes[CMSG_SPACE(sizeof(int))];
                 struct cmsghdr head;
@@ -87,44 +87,44 @@ static int take_end(Room *room, int flags) {
                 .msg_controllen = sizeof(control),
         };
 
-        if (recvmsg(room->shelf[0], &message, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
+        if (recvmsg(helper->shelf[0], &message, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0)
                 return -errno;
         if (message.msg_controllen < CMSG_LEN(sizeof(int)))
                 return -EMFILE; /* the table has no room for it */
-        memcpy(&room->fd, CMSG_DATA(&control.head), sizeof(room->fd));
+        memcpy(&helper->fd, CMSG_DATA(&control.head), sizeof(helper->fd));
         return 0;
 }
 
-static int leave(Room *room) {
-        room->is_gone = true;
-        return ROOM_E_GONE;
+static int leave(Helper *helper) {
+        helper->is_gone = true;
+        return HELPER_E_GONE;
 }
 
-Room *room_free(Room *room) {
-        if (!room)
+Helper *helper_free(Helper *helper) {
+        if (!helper)
                 return NULL;
         /* The other side is told now, whoever else has a copy of the shelf. */
-        if (room->is_open && take_end(room, 0) == 0)
-                room->fd = fd_close(room->fd);
-        for (unsigned i = 0; i < ELEMENTSOF(room->shelf); i++)
-                room->shelf[i] = fd_close(room->shelf[i]);
-        (void) pthread_mutex_destroy(&room->lock);
-        free(room);
+        if (helper->is_open && take_end(helper, 0) == 0)
+                helper->fd = fd_close(helper->fd);
+        for (unsigned i = 0; i < ELEMENTSOF(helper->shelf); i++)
+                helper->shelf[i] = fd_close(helper->shelf[i]);
+        (void) pthread_mutex_destroy(&helper->lock);
+        free(helper);
         return NULL;
 }
 
 /* time */
 
-/* 0, also when a signal came; ROOM_E_LATE, -errno. */
-static int await(const Room *room, short events, uint64_t deadline_ns) {
-        struct pollfd wait = { .fd = room->fd, .events = events };
+/* 0, also when a signal came; HELPER_E_LATE, -errno. */
+static int await(const Helper *helper, short events, uint64_t deadline_ns) {
+        struct pollfd wait = { .fd = helper->fd, .events = events };
         uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
         struct timespec left = clock_timespec(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
         int n = ppoll(&wait, 1, &left, NULL);
 
         if (n < 0)
                 return errno == EINTR ? 0 : -errno;
-        return n == 0 ? ROOM_E_LATE : 0;
+        return n == 0 ? HELPER_E_LATE : 0;
 }
 
 /* the conversation */
@@ -151,181 +151,181 @@ static int send_with(int socket_fd, Span head, Span body, int fd) {
         return sendmsg(socket_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static int get_peer(Room *room) {
+static int get_peer(Helper *helper) {
         int pair[2], r;
 
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-                return leave(room);
-        room->is_open = true;
-        r = send_with(room->shelf[1], SPAN_LITERAL("."), (Span){ NULL, 0 }, pair[0]);
+                return leave(helper);
+        helper->is_open = true;
+        r = send_with(helper->shelf[1], SPAN_LITERAL("."), (Span){ NULL, 0 }, pair[0]);
         (void) close(pair[0]);
         if (r < 0) {
                 (void) close(pair[1]);
-                return leave(room);
+                return leave(helper);
         }
-        return room->terms.open(room->terms.userdata, pair[1]) == 0 ? 0 : leave(room);
+        return helper->terms.open(helper->terms.userdata, pair[1]) == 0 ? 0 : leave(helper);
 }
 
-void room_begin(Room *room) {
-        (void) pthread_mutex_lock(&room->lock);
-        if (!room->is_gone && !room->is_open)
-                (void) get_peer(room);
-        (void) pthread_mutex_unlock(&room->lock);
+void helper_begin(Helper *helper) {
+        (void) pthread_mutex_lock(&helper->lock);
+        if (!helper->is_gone && !helper->is_open)
+                (void) get_peer(helper);
+        (void) pthread_mutex_unlock(&helper->lock);
 }
 
 /*
  * @bytes: room for the longest answer. Descriptors that come with one are closed by the kernel,
  * because nobody asks for them.
  */
-static int receive_answer(Room *room, uint64_t deadline_ns, RoomAnswer *ret, void *bytes) {
+static int receive_answer(Helper *helper, uint64_t deadline_ns, HelperAnswer *ret, void *bytes) {
         struct iovec pieces[] = { { &ret->head, sizeof(ret->head) },
-                                  { bytes, room->terms.max_answer_bytes } };
+                                  { bytes, helper->terms.max_answer_bytes } };
         struct msghdr message = { .msg_iov = pieces, .msg_iovlen = ELEMENTSOF(pieces) };
-        const RoomAnswered *head = &ret->head;
+        const HelperAnswered *head = &ret->head;
         bool is_sound;
         ssize_t n;
         int r;
 
-        while ((n = recvmsg(room->fd, &message, MSG_DONTWAIT | MSG_TRUNC)) < 0) {
+        while ((n = recvmsg(helper->fd, &message, MSG_DONTWAIT | MSG_TRUNC)) < 0) {
                 if (errno == ECONNRESET)
-                        return leave(room);
+                        return leave(helper);
                 if (errno != EAGAIN && errno != EINTR)
                         return -errno;
-                r = await(room, POLLIN, deadline_ns);
+                r = await(helper, POLLIN, deadline_ns);
                 if (r != 0)
                         return r;
         }
-        if ((size_t) n < sizeof(*head) || head->id != room->asked.id)
-                return leave(room);
+        if ((size_t) n < sizeof(*head) || head->id != helper->asked.id)
+                return leave(helper);
         ret->n = (size_t) n - sizeof(*head);
         if (head->result == 0)
-                is_sound = ret->n <= room->terms.max_answer_bytes &&
-                           room->terms.fits(room->asked.question, ret->n);
+                is_sound = ret->n <= helper->terms.max_answer_bytes &&
+                           helper->terms.fits(helper->asked.question, ret->n);
         else
                 is_sound = ret->n == 0 && head->result < 0 && head->result >= -ERRNO_MAX;
         if (!is_sound)
-                return leave(room);
-        room->is_owed = false;
+                return leave(helper);
+        helper->is_owed = false;
         return 0;
 }
 
 /* Waits for the answer that was late, when the one before has been taken. */
-static int receive_late(Room *room, uint64_t deadline_ns) {
-        int r = receive_answer(room, deadline_ns, &room->late, room->bytes);
+static int receive_late(Helper *helper, uint64_t deadline_ns) {
+        int r = receive_answer(helper, deadline_ns, &helper->late, helper->bytes);
 
         if (r != 0)
                 return r;
-        room->has_late = true;
-        room->late_question = room->asked.question;
-        room->late_tag = room->tag;
+        helper->has_late = true;
+        helper->late_question = helper->asked.question;
+        helper->late_tag = helper->tag;
         return 0;
 }
 
-static int ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, RoomAnswer *ret,
-               void *bytes) {
-        const Span head = { (const char *) &room->asked, sizeof(room->asked) };
+static int ask(Helper *helper, const HelperQuestion *question, uint64_t deadline_ns,
+               HelperAnswer *ret, void *bytes) {
+        const Span head = { (const char *) &helper->asked, sizeof(helper->asked) };
         int r = 0;
 
-        if (room->is_gone)
-                return ROOM_E_GONE;
+        if (helper->is_gone)
+                return HELPER_E_GONE;
         if (clock_now_ns(CLOCK_MONOTONIC) >= deadline_ns)
-                return ROOM_E_LATE;
-        if (!room->is_open)
-                r = get_peer(room);
+                return HELPER_E_LATE;
+        if (!helper->is_open)
+                r = get_peer(helper);
         if (r == 0)
-                r = take_end(room, MSG_PEEK);
+                r = take_end(helper, MSG_PEEK);
         /* There is room for one late answer, and somebody may still take the one that is there. */
-        if (r == 0 && room->is_owed)
-                r = room->has_late ? ROOM_E_LATE : receive_late(room, deadline_ns);
+        if (r == 0 && helper->is_owed)
+                r = helper->has_late ? HELPER_E_LATE : receive_late(helper, deadline_ns);
         if (r != 0)
                 return r;
-        room->asked = (RoomAsked){ .id = room->asked.id + 1, .question = question->question };
-        room->tag = question->tag;
+        helper->asked = (HelperAsked){ .id = helper->asked.id + 1, .question = question->question };
+        helper->tag = question->tag;
         for (;;) {
-                r = send_with(room->fd, head, question->body, question->fd);
+                r = send_with(helper->fd, head, question->body, question->fd);
                 if (r == 0)
                         break;
                 if (r == -EPIPE || r == -ECONNRESET)
-                        return leave(room);
+                        return leave(helper);
                 if (r != -EAGAIN && r != -EINTR)
                         return r;
-                r = await(room, POLLOUT, deadline_ns);
+                r = await(helper, POLLOUT, deadline_ns);
                 if (r != 0)
                         return r;
         }
-        room->is_owed = true;
-        return receive_answer(room, deadline_ns, ret, bytes);
+        helper->is_owed = true;
+        return receive_answer(helper, deadline_ns, ret, bytes);
 }
 
-/* 0, ROOM_E_LATE, ROOM_E_UNABLE. */
-static int lock_until(Room *room, uint64_t deadline_ns) {
+/* 0, HELPER_E_LATE, HELPER_E_UNABLE. */
+static int lock_until(Helper *helper, uint64_t deadline_ns) {
         const struct timespec deadline = clock_timespec(deadline_ns);
-        int r = pthread_mutex_clocklock(&room->lock, CLOCK_MONOTONIC, &deadline);
+        int r = pthread_mutex_clocklock(&helper->lock, CLOCK_MONOTONIC, &deadline);
 
         if (r == 0)
                 return 0;
-        return r == ETIMEDOUT ? ROOM_E_LATE : ROOM_E_UNABLE;
+        return r == ETIMEDOUT ? HELPER_E_LATE : HELPER_E_UNABLE;
 }
 
-int room_ask(Room *room, const RoomQuestion *question, uint64_t deadline_ns, void *ret,
-             size_t *ret_n) {
-        RoomAnswer answer;
-        int r = lock_until(room, deadline_ns);
+int helper_ask(Helper *helper, const HelperQuestion *question, uint64_t deadline_ns, void *ret,
+               size_t *ret_n) {
+        HelperAnswer answer;
+        int r = lock_until(helper, deadline_ns);
 
         if (r != 0)
                 return r;
-        r = ask(room, question, deadline_ns, &answer, ret);
-        room->fd = fd_close(room->fd);
-        (void) pthread_mutex_unlock(&room->lock);
+        r = ask(helper, question, deadline_ns, &answer, ret);
+        helper->fd = fd_close(helper->fd);
+        (void) pthread_mutex_unlock(&helper->lock);
         /* A failure of our own is told apart from what the other side says. */
         if (r != 0)
-                return r < 0 ? ROOM_E_UNABLE : r;
+                return r < 0 ? HELPER_E_UNABLE : r;
         *ret_n = answer.n;
         return answer.head.result;
 }
 
-int room_take_late(Room *room, uint64_t deadline_ns, RoomTag *ret_tag, uint32_t *ret_question,
-                   void *ret, size_t *ret_n) {
-        int r = lock_until(room, deadline_ns);
+int helper_take_late(Helper *helper, uint64_t deadline_ns, HelperTag *ret_tag,
+                     uint32_t *ret_question, void *ret, size_t *ret_n) {
+        int r = lock_until(helper, deadline_ns);
 
         if (r != 0)
                 return r;
-        if (!room->has_late && room->is_gone) {
-                r = ROOM_E_GONE;
-        } else if (!room->has_late && !room->is_owed) {
-                r = ROOM_E_LATE;
-        } else if (!room->has_late) {
-                r = take_end(room, MSG_PEEK);
+        if (!helper->has_late && helper->is_gone) {
+                r = HELPER_E_GONE;
+        } else if (!helper->has_late && !helper->is_owed) {
+                r = HELPER_E_LATE;
+        } else if (!helper->has_late) {
+                r = take_end(helper, MSG_PEEK);
                 if (r == 0)
-                        r = receive_late(room, deadline_ns);
-                room->fd = fd_close(room->fd);
-                r = r < 0 ? ROOM_E_UNABLE : r;
+                        r = receive_late(helper, deadline_ns);
+                helper->fd = fd_close(helper->fd);
+                r = r < 0 ? HELPER_E_UNABLE : r;
         }
         if (r == 0) {
-                room->has_late = false;
-                r = room->late.head.result;
+                helper->has_late = false;
+                r = helper->late.head.result;
         }
         if (r == 0) {
-                *ret_tag = room->late_tag;
-                *ret_question = room->late_question;
-                memcpy(ret, room->bytes, room->late.n);
-                *ret_n = room->late.n;
+                *ret_tag = helper->late_tag;
+                *ret_question = helper->late_question;
+                memcpy(ret, helper->bytes, helper->late.n);
+                *ret_n = helper->late.n;
         }
-        (void) pthread_mutex_unlock(&room->lock);
+        (void) pthread_mutex_unlock(&helper->lock);
         return r;
 }
 
 /* the side that answers */
 
-int room_serve(int socket_fd, const RoomService *service) {
+int helper_serve(int socket_fd, const HelperService *service) {
         _cleanup_(freep) char *body = malloc(MAX_OF(service->max_body_bytes, (size_t) 1));
         _cleanup_(freep) char *answer = malloc(MAX_OF(service->max_answer_bytes, (size_t) 1));
         union {
-                char bytes[CMSG_SPACE(ROOM_SERVER_MAX_FDS * sizeof(int))];
+                char bytes[CMSG_SPACE(HELPER_SERVER_MAX_FDS * sizeof(int))];
                 struct cmsghdr alignment;
         } control;
-        int fds[ROOM_SERVER_MAX_FDS];
-        RoomAsked asked;
+        int fds[HELPER_SERVER_MAX_FDS];
+        HelperAsked asked;
         ssize_t n;
 
         if (!body || !answer)
@@ -334,8 +334,8 @@ int room_serve(int socket_fd, const RoomService *service) {
                 struct iovec pieces[] = { { &asked, sizeof(asked) },
                                           { body, service->max_body_bytes } };
                 struct msghdr message = { .msg_iov = pieces, .msg_iovlen = ELEMENTSOF(pieces) };
-                RoomAnswered head = {};
-                RoomCall call = { .fds = fds };
+                HelperAnswered head = {};
+                HelperCall call = { .fds = fds };
                 size_t n_answer = 0;
                 bool is_sound;
 

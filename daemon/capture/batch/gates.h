@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "capture/scene/capture-system.h"
+#include "capture/batch/capture-system.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/host-context.h"
 #include "metric/source-list.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/scene/blocking-file.h"
+#include "capture/batch/blocking-file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,40 +10,40 @@
 #include "check-main.h"
 #include "served.h"
 
-static const RoomTag no_tag;
+static const HelperTag no_tag;
 
 static bool fits(uint32_t question, size_t n) {
         return n == file_answer_bytes(question);
 }
 
-static int file_room_new(int (*open)(void *userdata, int peer_fd), void *userdata, Room **ret) {
-        const RoomTerms terms = {
+static int file_helper_new(int (*open)(void *userdata, int peer_fd), void *userdata, Helper **ret) {
+        const HelperTerms terms = {
                 .max_answer_bytes = sizeof(FileAnswer),
                 .fits = fits,
                 .open = open,
                 .userdata = userdata,
         };
 
-        return room_new(&terms, ret);
+        return helper_new(&terms, ret);
 }
 
-static int file_room_ask(Room *room, FileQuestion question, const RoomTag *tag, int fd,
-                         uint64_t deadline_ns, void *ret) {
-        const RoomQuestion asked = { .question = question, .tag = *tag, .fd = fd };
+static int file_helper_ask(Helper *helper, FileQuestion question, const HelperTag *tag, int fd,
+                           uint64_t deadline_ns, void *ret) {
+        const HelperQuestion asked = { .question = question, .tag = *tag, .fd = fd };
         FileAnswer answer;
         size_t n;
-        int r = fd < 0 ? ROOM_E_UNABLE : room_ask(room, &asked, deadline_ns, &answer, &n);
+        int r = fd < 0 ? HELPER_E_UNABLE : helper_ask(helper, &asked, deadline_ns, &answer, &n);
 
         if (r == 0)
                 memcpy(ret, &answer, n);
         return r;
 }
 
-static int file_room_take_late(Room *room, uint64_t deadline_ns, RoomTag *ret_tag,
-                               FileQuestion *ret_question, FileAnswer *ret) {
+static int file_helper_take_late(Helper *helper, uint64_t deadline_ns, HelperTag *ret_tag,
+                                 FileQuestion *ret_question, FileAnswer *ret) {
         uint32_t question;
         size_t n;
-        int r = room_take_late(room, deadline_ns, ret_tag, &question, ret, &n);
+        int r = helper_take_late(helper, deadline_ns, ret_tag, &question, ret, &n);
 
         if (r == 0)
                 *ret_question = (FileQuestion) question;
@@ -88,26 +88,26 @@ START_TEST(an_answer_is_what_the_file_says) {
         ThreadLayout threads;
         HeapLayout layout;
         Host host = {};
-        Room *room;
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
+        ck_assert_int_eq(file_helper_new(open_served, &host, &helper), 0);
         ck_assert_uint_eq(host.n_opened, 0); /* not before there is a question */
         for (unsigned i = 0; i < 3; i++) {
                 memset(&layout, 0xff, sizeof(layout));
-                ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                               in_ns(LONG_NS), &layout),
+                ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag,
+                                                 program, in_ns(LONG_NS), &layout),
                                  0);
                 ck_assert_mem_eq(&layout, &wanted, sizeof(layout));
                 memset(&threads, 0xff, sizeof(threads));
-                ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_THREAD_LAYOUT, &no_tag, program,
-                                               in_ns(LONG_NS), &threads),
+                ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_THREAD_LAYOUT, &no_tag,
+                                                 program, in_ns(LONG_NS), &threads),
                                  0);
                 ck_assert_uint_eq(threads.is_known, 0); /* a program is no library */
         }
         ck_assert_uint_eq(layout.verdict, HEAP_NOT_JEMALLOC);
         ck_assert_uint_eq(host.n_opened, 1);
-        ck_assert_ptr_null(room_free(room));
-        ck_assert_ptr_null(room_free(NULL));
+        ck_assert_ptr_null(helper_free(helper));
+        ck_assert_ptr_null(helper_free(NULL));
         ck_assert_int_eq(served_join(&host.served), 0);
         (void) close(program);
 }
@@ -126,7 +126,7 @@ START_TEST(a_library_tells_where_its_threads_are) {
         char path[256] = "";
         ThreadLayout layout, wanted;
         Host host = {};
-        Room *room;
+        Helper *helper;
         int fd;
 
         (void) dl_iterate_phdr(find_libc, path);
@@ -135,13 +135,13 @@ START_TEST(a_library_tells_where_its_threads_are) {
         fd = open(path, O_RDONLY | O_CLOEXEC);
         ck_assert_int_ge(fd, 0);
         wanted = thread_layout_of(fd);
-        ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_THREAD_LAYOUT, &no_tag, fd,
-                                       in_ns(LONG_NS), &layout),
+        ck_assert_int_eq(file_helper_new(open_served, &host, &helper), 0);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_THREAD_LAYOUT, &no_tag, fd,
+                                         in_ns(LONG_NS), &layout),
                          0);
         ck_assert_mem_eq(&layout, &wanted, sizeof(layout));
         ck_assert_uint_eq(layout.is_known, 1);
-        (void) room_free(room);
+        (void) helper_free(helper);
         ck_assert_int_eq(served_join(&host.served), 0);
         (void) close(fd);
 }
@@ -151,22 +151,22 @@ START_TEST(what_cannot_be_read_costs_its_own_question) {
         int program = open_program(), pipe_fds[2];
         HeapLayout layout = {};
         Host host = {};
-        Room *room;
+        Helper *helper;
 
         ck_assert_int_eq(pipe2(pipe_fds, O_CLOEXEC), 0);
-        ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, pipe_fds[0],
-                                       in_ns(LONG_NS), &layout),
+        ck_assert_int_eq(file_helper_new(open_served, &host, &helper), 0);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, pipe_fds[0],
+                                         in_ns(LONG_NS), &layout),
                          -EBADF);
         /* This cannot even be asked, which says nothing of a file. */
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, -1, in_ns(LONG_NS),
-                                       &layout),
-                         ROOM_E_UNABLE);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                       in_ns(LONG_NS), &layout),
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, -1,
+                                         in_ns(LONG_NS), &layout),
+                         HELPER_E_UNABLE);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
+                                         in_ns(LONG_NS), &layout),
                          0);
         ck_assert_uint_eq(layout.verdict, HEAP_NOT_JEMALLOC);
-        (void) room_free(room);
+        (void) helper_free(helper);
         ck_assert_int_eq(served_join(&host.served), 0);
         (void) close(program);
         (void) close(pipe_fds[0]);
@@ -175,7 +175,7 @@ START_TEST(what_cannot_be_read_costs_its_own_question) {
 END_TEST
 
 typedef struct Asking {
-        Room *room;
+        Helper *helper;
         pthread_barrier_t *start;
         unsigned n_right;
 } Asking;
@@ -191,11 +191,11 @@ static void *ask_often(void *userdata) {
                 HeapLayout layout;
                 ThreadLayout threads;
 
-                if (file_room_ask(asking->room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                  in_ns(LONG_NS), &layout) == 0 &&
+                if (file_helper_ask(asking->helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
+                                    in_ns(LONG_NS), &layout) == 0 &&
                     memcmp(&layout, &wanted, sizeof(layout)) == 0 &&
-                    file_room_ask(asking->room, FILE_QUESTION_THREAD_LAYOUT, &no_tag, program,
-                                  in_ns(LONG_NS), &threads) == 0 &&
+                    file_helper_ask(asking->helper, FILE_QUESTION_THREAD_LAYOUT, &no_tag, program,
+                                    in_ns(LONG_NS), &threads) == 0 &&
                     threads.is_known == 0)
                         asking->n_right++;
         }
@@ -207,11 +207,11 @@ START_TEST(several_threads_may_ask) {
         pthread_t threads[4];
         Asking asking[4] = {};
         Host host = {};
-        Room *room;
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
+        ck_assert_int_eq(file_helper_new(open_served, &host, &helper), 0);
         for (size_t i = 0; i < 4; i++) {
-                asking[i].room = room;
+                asking[i].helper = helper;
                 ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_often, &asking[i]), 0);
         }
         for (size_t i = 0; i < 4; i++) {
@@ -219,7 +219,7 @@ START_TEST(several_threads_may_ask) {
                 ck_assert_uint_eq(asking[i].n_right, ASKED_EACH);
         }
         ck_assert_uint_eq(host.n_opened, 1);
-        (void) room_free(room);
+        (void) helper_free(helper);
         ck_assert_int_eq(served_join(&host.served), 0);
 }
 END_TEST
@@ -239,12 +239,12 @@ START_TEST(threads_with_tables_of_their_own_may_ask) {
         Asking asking[4] = {};
         unsigned n = n_descriptors();
         Host host = {};
-        Room *room;
+        Helper *helper;
 
         ck_assert_int_eq(pthread_barrier_init(&start, NULL, 4), 0);
-        ck_assert_int_eq(file_room_new(open_served, &host, &room), 0);
+        ck_assert_int_eq(file_helper_new(open_served, &host, &helper), 0);
         for (size_t i = 0; i < 4; i++) {
-                asking[i] = (Asking){ .room = room, .start = &start };
+                asking[i] = (Asking){ .helper = helper, .start = &start };
                 ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_from_own_table, &asking[i]),
                                  0);
         }
@@ -253,7 +253,7 @@ START_TEST(threads_with_tables_of_their_own_may_ask) {
                 ck_assert_uint_eq(asking[i].n_right, ASKED_EACH);
         }
         ck_assert_uint_eq(host.n_opened, 1);
-        (void) room_free(room);
+        (void) helper_free(helper);
         ck_assert_int_eq(served_join(&host.served), 0);
         (void) pthread_barrier_destroy(&start);
         ck_assert_uint_eq(n_descriptors(), n);
@@ -288,22 +288,22 @@ static int open_fake(void *userdata, int peer_fd) {
 }
 
 static void set_answer(Fake *fake, uint32_t id, int32_t result, size_t n_bytes) {
-        const RoomAnswered head = { .id = id, .result = result };
+        const HelperAnswered head = { .id = id, .result = result };
 
         memset(fake->answer, 0, sizeof(fake->answer));
         memcpy(fake->answer, &head, sizeof(head));
         fake->n_answer = sizeof(head) + n_bytes;
 }
 
-static void expect_gone(Room *room, const Fake *fake) {
+static void expect_gone(Helper *helper, const Fake *fake) {
         int program = open_program();
         HeapLayout layout;
 
         /* It stays so. */
         for (unsigned i = 0; i < 3; i++)
-                ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                               in_ns(LONG_NS), &layout),
-                                 ROOM_E_GONE);
+                ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag,
+                                                 program, in_ns(LONG_NS), &layout),
+                                 HELPER_E_GONE);
         ck_assert_uint_eq(fake->n_opened, 1);
         (void) close(program);
 }
@@ -311,22 +311,22 @@ static void expect_gone(Room *room, const Fake *fake) {
 START_TEST(nobody_comes) {
         Fake fake = { .r = -EPIPE, .peer_fd = -EBADF };
         unsigned n = n_descriptors();
-        Room *room;
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
-        expect_gone(room, &fake);
-        (void) room_free(room);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
+        expect_gone(helper, &fake);
+        (void) helper_free(helper);
         ck_assert_uint_eq(n_descriptors(), n);
 }
 END_TEST
 
 START_TEST(who_comes_is_gone_before_the_question) {
         Fake fake = { .peer_fd = -EBADF };
-        Room *room;
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
-        expect_gone(room, &fake);
-        (void) room_free(room);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
+        expect_gone(helper, &fake);
+        (void) helper_free(helper);
 }
 END_TEST
 
@@ -353,16 +353,16 @@ static int open_dying(void *userdata, int peer_fd) {
 
 START_TEST(who_has_the_question_goes_without_an_answer) {
         Fake fake = { .peer_fd = -EBADF };
-        Room *room;
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_dying, &fake, &room), 0);
-        expect_gone(room, &fake);
-        (void) room_free(room);
+        ck_assert_int_eq(file_helper_new(open_dying, &fake, &helper), 0);
+        expect_gone(helper, &fake);
+        (void) helper_free(helper);
 }
 END_TEST
 
 typedef struct Gone {
-        Room *room;
+        Helper *helper;
         Fake *fake;
 } Gone;
 
@@ -370,7 +370,7 @@ static void *expect_gone_from_own_table(void *userdata) {
         const Gone *both = userdata;
 
         ck_assert_int_eq(unshare(CLONE_FILES), 0);
-        expect_gone(both->room, both->fake);
+        expect_gone(both->helper, both->fake);
         return NULL;
 }
 
@@ -380,14 +380,14 @@ START_TEST(it_goes_for_threads_with_tables_of_their_own_too) {
         Gone both = { .fake = &fake };
         pthread_t thread;
 
-        ck_assert_int_eq(file_room_new(open_dying, &fake, &both.room), 0);
+        ck_assert_int_eq(file_helper_new(open_dying, &fake, &both.helper), 0);
         for (unsigned i = 0; i < 2; i++) {
                 ck_assert_int_eq(pthread_create(&thread, NULL, expect_gone_from_own_table, &both),
                                  0);
                 ck_assert_int_eq(pthread_join(thread, NULL), 0);
         }
-        expect_gone(both.room, &fake);
-        (void) room_free(both.room);
+        expect_gone(both.helper, &fake);
+        (void) helper_free(both.helper);
 }
 END_TEST
 
@@ -409,7 +409,7 @@ static const struct {
         { 1, 0, LAYOUT_BYTES - 1, false },
         { 1, 0, LAYOUT_BYTES + 1, false },
         { 1, 0, sizeof(ThreadLayout), false },
-        { 1, 0, ANSWER_BYTES - sizeof(RoomAnswered), false },
+        { 1, 0, ANSWER_BYTES - sizeof(HelperAnswered), false },
         { 1, -EIO, LAYOUT_BYTES, false },
         { 1, -EIO, 1, false },
         { 1, 1, 0, false }, /* a code of ours, and no errno */
@@ -418,33 +418,33 @@ static const struct {
         { 1, INT32_MIN, 0, false },
 };
 
-START_TEST(an_answer_has_its_form_or_ends_the_room) {
+START_TEST(an_answer_has_its_form_or_ends_the_helper) {
         Fake fake = { .stays = true, .peer_fd = -EBADF };
         int program = open_program();
         HeapLayout layout;
-        Room *room;
+        Helper *helper;
 
         set_answer(&fake, answer_rows[_i].id, answer_rows[_i].result, answer_rows[_i].n_bytes);
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
         if (answer_rows[_i].is_right)
-                ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                               in_ns(LONG_NS), &layout),
+                ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag,
+                                                 program, in_ns(LONG_NS), &layout),
                                  answer_rows[_i].result);
         else
-                expect_gone(room, &fake);
-        (void) room_free(room);
+                expect_gone(helper, &fake);
+        (void) helper_free(helper);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
 END_TEST
 
-START_TEST(less_than_the_head_of_an_answer_ends_the_room) {
-        Fake fake = { .n_answer = sizeof(RoomAnswered) - 1, .stays = true };
-        Room *room;
+START_TEST(less_than_the_head_of_an_answer_ends_the_helper) {
+        Fake fake = { .n_answer = sizeof(HelperAnswered) - 1, .stays = true };
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
-        expect_gone(room, &fake);
-        (void) room_free(room);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
+        expect_gone(helper, &fake);
+        (void) helper_free(helper);
         (void) close(fake.peer_fd);
 }
 END_TEST
@@ -477,15 +477,15 @@ START_TEST(descriptors_that_come_with_an_answer_do_not_stay) {
         int program = open_program();
         unsigned n = n_descriptors();
         HeapLayout layout;
-        Room *room;
+        Helper *helper;
 
         set_answer(&fake, 1, -EIO, 0);
-        ck_assert_int_eq(file_room_new(open_giving, &fake, &room), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                       in_ns(LONG_NS), &layout),
+        ck_assert_int_eq(file_helper_new(open_giving, &fake, &helper), 0);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
+                                         in_ns(LONG_NS), &layout),
                          -EIO);
-        ck_assert_uint_eq(n_descriptors(), n + 3); /* the other side, and two of the room */
-        (void) room_free(room);
+        ck_assert_uint_eq(n_descriptors(), n + 3); /* the other side, and two of the helper */
+        (void) helper_free(helper);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
@@ -495,7 +495,7 @@ END_TEST
 
 /* How many questions wait to be read, which this reads. */
 static unsigned n_waiting(int peer_fd) {
-        RoomAsked asked;
+        HelperAsked asked;
         unsigned n = 0;
 
         while (recv(peer_fd, &asked, sizeof(asked), MSG_DONTWAIT) == sizeof(asked))
@@ -507,13 +507,13 @@ START_TEST(who_is_late_is_asked_no_more_before_it_answered) {
         Fake fake = { .stays = true };
         int program = open_program();
         HeapLayout layout;
-        Room *room;
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
         for (unsigned i = 0; i < 3; i++)
-                ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                               in_ns(SHORT_NS), &layout),
-                                 ROOM_E_LATE);
+                ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag,
+                                                 program, in_ns(SHORT_NS), &layout),
+                                 HELPER_E_LATE);
         ck_assert_uint_eq(n_waiting(fake.peer_fd), 1);
 
         /* The answer comes at last; it is nobody's. */
@@ -521,12 +521,12 @@ START_TEST(who_is_late_is_asked_no_more_before_it_answered) {
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
         set_answer(&fake, 2, -EACCES, 0);
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_THREAD_LAYOUT, &no_tag, program,
-                                       in_ns(LONG_NS), &layout),
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_THREAD_LAYOUT, &no_tag, program,
+                                         in_ns(LONG_NS), &layout),
                          -EACCES);
         ck_assert_uint_eq(n_waiting(fake.peer_fd), 1);
         ck_assert_uint_eq(fake.n_opened, 1);
-        (void) room_free(room);
+        (void) helper_free(helper);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
@@ -537,26 +537,26 @@ START_TEST(a_late_answer_of_another_length_is_still_one) {
         int program = open_program();
         ThreadLayout threads;
         HeapLayout layout;
-        Room *room;
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                       in_ns(SHORT_NS), &layout),
-                         ROOM_E_LATE);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
+                                         in_ns(SHORT_NS), &layout),
+                         HELPER_E_LATE);
         set_answer(&fake, 1, 0, sizeof(HeapLayout));
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
         set_answer(&fake, 2, 0, sizeof(ThreadLayout));
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_THREAD_LAYOUT, &no_tag, program,
-                                       in_ns(LONG_NS), &threads),
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_THREAD_LAYOUT, &no_tag, program,
+                                         in_ns(LONG_NS), &threads),
                          0);
-        (void) room_free(room);
+        (void) helper_free(helper);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
 END_TEST
 
-static const RoomTag tag_1 = { { 1, 2, 3, 4, 5 } }, tag_2 = { { 6 } };
+static const HelperTag tag_1 = { { 1, 2, 3, 4, 5 } }, tag_2 = { { 6 } };
 
 /* Whoever knows by the tag what it was about can use it. */
 START_TEST(a_late_answer_can_be_had_when_it_came) {
@@ -565,35 +565,36 @@ START_TEST(a_late_answer_can_be_had_when_it_came) {
         FileAnswer answer = {};
         FileQuestion question;
         ThreadLayout threads;
-        RoomTag tag = {};
+        HelperTag tag = {};
         HeapLayout layout;
-        Room *room;
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
-        ck_assert_int_eq(file_room_take_late(room, in_ns(0), &tag, &question, &answer),
-                         ROOM_E_LATE); /* nothing was asked */
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
-                                       in_ns(SHORT_NS), &layout),
-                         ROOM_E_LATE);
-        ck_assert_int_eq(file_room_take_late(room, in_ns(SHORT_NS), &tag, &question, &answer),
-                         ROOM_E_LATE);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
+        ck_assert_int_eq(file_helper_take_late(helper, in_ns(0), &tag, &question, &answer),
+                         HELPER_E_LATE); /* nothing was asked */
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
+                                         in_ns(SHORT_NS), &layout),
+                         HELPER_E_LATE);
+        ck_assert_int_eq(file_helper_take_late(helper, in_ns(SHORT_NS), &tag, &question, &answer),
+                         HELPER_E_LATE);
         set_answer(&fake, 1, 0, sizeof(HeapLayout));
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
         if (_i == 0) { /* the next question finds it on its way */
                 set_answer(&fake, 2, 0, sizeof(ThreadLayout));
                 ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
-                ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_THREAD_LAYOUT, &tag_2, program,
-                                               in_ns(LONG_NS), &threads),
+                ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_THREAD_LAYOUT, &tag_2,
+                                                 program, in_ns(LONG_NS), &threads),
                                  0);
         }
-        ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer), 0);
+        ck_assert_int_eq(file_helper_take_late(helper, in_ns(LONG_NS), &tag, &question, &answer),
+                         0);
         ck_assert_int_eq(question, FILE_QUESTION_HEAP_LAYOUT);
         ck_assert_mem_eq(&tag, &tag_1, sizeof(tag));
-        ck_assert_mem_eq(&answer.HEAP_LAYOUT, fake.answer + sizeof(RoomAnswered),
+        ck_assert_mem_eq(&answer.HEAP_LAYOUT, fake.answer + sizeof(HelperAnswered),
                          sizeof(ThreadLayout));
-        ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer),
-                         ROOM_E_LATE); /* once */
-        (void) room_free(room);
+        ck_assert_int_eq(file_helper_take_late(helper, in_ns(LONG_NS), &tag, &question, &answer),
+                         HELPER_E_LATE); /* once */
+        (void) helper_free(helper);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
@@ -606,35 +607,37 @@ START_TEST(a_late_answer_stays_until_it_is_taken) {
         FileAnswer answer;
         FileQuestion question;
         HeapLayout layout;
-        Room *room;
-        RoomTag tag;
+        Helper *helper;
+        HelperTag tag;
 
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
-                                       in_ns(SHORT_NS), &layout),
-                         ROOM_E_LATE);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
+                                         in_ns(SHORT_NS), &layout),
+                         HELPER_E_LATE);
         set_answer(&fake, 1, 0, sizeof(HeapLayout));
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_2, program,
-                                       in_ns(SHORT_NS), &layout),
-                         ROOM_E_LATE);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &tag_2, program,
+                                         in_ns(SHORT_NS), &layout),
+                         HELPER_E_LATE);
         set_answer(&fake, 2, 0, sizeof(HeapLayout));
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                       in_ns(LONG_NS), &layout),
-                         ROOM_E_LATE);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
+                                         in_ns(LONG_NS), &layout),
+                         HELPER_E_LATE);
         ck_assert_uint_eq(n_waiting(fake.peer_fd), 2);
 
-        ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer), 0);
+        ck_assert_int_eq(file_helper_take_late(helper, in_ns(LONG_NS), &tag, &question, &answer),
+                         0);
         ck_assert_mem_eq(&tag, &tag_1, sizeof(tag));
-        ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer), 0);
+        ck_assert_int_eq(file_helper_take_late(helper, in_ns(LONG_NS), &tag, &question, &answer),
+                         0);
         ck_assert_mem_eq(&tag, &tag_2, sizeof(tag));
         set_answer(&fake, 3, -EIO, 0);
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
-                                       in_ns(LONG_NS), &layout),
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, program,
+                                         in_ns(LONG_NS), &layout),
                          -EIO);
-        (void) room_free(room);
+        (void) helper_free(helper);
         (void) close(fake.peer_fd);
         (void) close(program);
 }
@@ -646,25 +649,26 @@ START_TEST(a_late_answer_may_be_none) {
         FileAnswer answer;
         FileQuestion question;
         HeapLayout layout;
-        Room *room;
-        RoomTag tag;
+        Helper *helper;
+        HelperTag tag;
 
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
-                                       in_ns(SHORT_NS), &layout),
-                         ROOM_E_LATE);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
+                                         in_ns(SHORT_NS), &layout),
+                         HELPER_E_LATE);
         set_answer(&fake, 1, -EIO, 0);
         ck_assert_int_gt(send(fake.peer_fd, fake.answer, fake.n_answer, 0), 0);
-        ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer), -EIO);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
-                                       in_ns(SHORT_NS), &layout),
-                         ROOM_E_LATE);
+        ck_assert_int_eq(file_helper_take_late(helper, in_ns(LONG_NS), &tag, &question, &answer),
+                         -EIO);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &tag_1, program,
+                                         in_ns(SHORT_NS), &layout),
+                         HELPER_E_LATE);
         (void) close(fake.peer_fd);
-        ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer),
-                         ROOM_E_GONE);
-        ck_assert_int_eq(file_room_take_late(room, in_ns(LONG_NS), &tag, &question, &answer),
-                         ROOM_E_GONE);
-        (void) room_free(room);
+        ck_assert_int_eq(file_helper_take_late(helper, in_ns(LONG_NS), &tag, &question, &answer),
+                         HELPER_E_GONE);
+        ck_assert_int_eq(file_helper_take_late(helper, in_ns(LONG_NS), &tag, &question, &answer),
+                         HELPER_E_GONE);
+        (void) helper_free(helper);
         (void) close(program);
 }
 END_TEST
@@ -672,22 +676,22 @@ END_TEST
 START_TEST(without_time_nobody_is_asked) {
         Fake fake = { .stays = true, .peer_fd = -EBADF };
         HeapLayout layout;
-        Room *room;
+        Helper *helper;
 
-        ck_assert_int_eq(file_room_new(open_fake, &fake, &room), 0);
+        ck_assert_int_eq(file_helper_new(open_fake, &fake, &helper), 0);
         ck_assert_int_eq(
-                file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0, in_ns(0), &layout),
-                ROOM_E_LATE);
-        ck_assert_int_eq(file_room_ask(room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0, 0, &layout),
-                         ROOM_E_LATE);
+                file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0, in_ns(0), &layout),
+                HELPER_E_LATE);
+        ck_assert_int_eq(file_helper_ask(helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0, 0, &layout),
+                         HELPER_E_LATE);
         ck_assert_uint_eq(fake.n_opened, 0);
-        (void) room_free(room);
+        (void) helper_free(helper);
 }
 END_TEST
 
-/* Two pipes: the room is being opened, and may end that. */
+/* Two pipes: the helper is being opened, and may end that. */
 typedef struct Slow {
-        Room *room;
+        Helper *helper;
         int inside[2], go[2];
 } Slow;
 
@@ -705,9 +709,9 @@ static void *ask_long(void *userdata) {
         const Slow *slow = userdata;
         HeapLayout layout;
 
-        ck_assert_int_eq(file_room_ask(slow->room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0,
-                                       in_ns(LONG_NS), &layout),
-                         ROOM_E_GONE);
+        ck_assert_int_eq(file_helper_ask(slow->helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0,
+                                         in_ns(LONG_NS), &layout),
+                         HELPER_E_GONE);
         return NULL;
 }
 
@@ -719,15 +723,15 @@ START_TEST(who_waits_behind_another_has_a_deadline_too) {
 
         ck_assert_int_eq(pipe2(slow.inside, O_CLOEXEC), 0);
         ck_assert_int_eq(pipe2(slow.go, O_CLOEXEC), 0);
-        ck_assert_int_eq(file_room_new(open_slowly, &slow, &slow.room), 0);
+        ck_assert_int_eq(file_helper_new(open_slowly, &slow, &slow.helper), 0);
         ck_assert_int_eq(pthread_create(&thread, NULL, ask_long, &slow), 0);
         ck_assert_int_eq(read(slow.inside[0], &byte, 1), 1);
-        ck_assert_int_eq(file_room_ask(slow.room, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0,
-                                       in_ns(SHORT_NS), &layout),
-                         ROOM_E_LATE);
+        ck_assert_int_eq(file_helper_ask(slow.helper, FILE_QUESTION_HEAP_LAYOUT, &no_tag, 0,
+                                         in_ns(SHORT_NS), &layout),
+                         HELPER_E_LATE);
         ck_assert_int_eq(write(slow.go[1], &byte, 1), 1);
         ck_assert_int_eq(pthread_join(thread, NULL), 0);
-        slow.room = room_free(slow.room);
+        slow.helper = helper_free(slow.helper);
         for (unsigned i = 0; i < 2; i++) {
                 (void) close(slow.inside[i]);
                 (void) close(slow.go[i]);
@@ -736,7 +740,7 @@ START_TEST(who_waits_behind_another_has_a_deadline_too) {
 END_TEST
 
 int main(void) {
-        Suite *suite = suite_create("file-room");
+        Suite *suite = suite_create("helper");
         TCase *ask = tcase_create("ask"), *fail = tcase_create("fail"),
               *late = tcase_create("late");
 
@@ -749,9 +753,9 @@ int main(void) {
         tcase_add_test(fail, who_comes_is_gone_before_the_question);
         tcase_add_test(fail, who_has_the_question_goes_without_an_answer);
         tcase_add_test(fail, it_goes_for_threads_with_tables_of_their_own_too);
-        tcase_add_loop_test(fail, an_answer_has_its_form_or_ends_the_room, 0,
+        tcase_add_loop_test(fail, an_answer_has_its_form_or_ends_the_helper, 0,
                             ELEMENTSOF(answer_rows));
-        tcase_add_test(fail, less_than_the_head_of_an_answer_ends_the_room);
+        tcase_add_test(fail, less_than_the_head_of_an_answer_ends_the_helper);
         tcase_add_test(fail, descriptors_that_come_with_an_answer_do_not_stay);
         tcase_add_test(late, who_is_late_is_asked_no_more_before_it_answered);
         tcase_add_test(late, a_late_answer_of_another_length_is_still_one);

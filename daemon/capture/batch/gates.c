@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/scene/gates.h"
+#include "capture/batch/gates.h"
 
 #include <errno.h>
 #include <fcntl.h>

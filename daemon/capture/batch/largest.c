@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/scene/largest.h"
+#include "capture/batch/largest.h"
 
 #include <errno.h>
 #include <stdlib.h>

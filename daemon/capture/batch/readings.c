@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/scene/scene.h"
+#include "capture/batch/readings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +9,10 @@
 
 #include "kernel/procfs/proc-task.h"
 
-void scene_begin(Scene *scene, Batch *batch) {
-        scene->batch = batch;
+void readings_begin(Readings *readings, Batch *batch) {
+        readings->batch = batch;
         for (size_t i = 0; i < batch->n_tids; i++) {
-                ThreadSlot *slot = &scene->slots[i];
+                ThreadSlot *slot = &readings->slots[i];
 
                 /* The backend clears the sample of a thread that it could open. */
                 memset(slot, 0, offsetof(ThreadSlot, sample));
@@ -24,12 +24,12 @@ void scene_begin(Scene *scene, Batch *batch) {
 
                 for (size_t k = process->first; k < process->first + process->n; k++)
                         if (batch->tids[k] == process->tgid)
-                                process->leader = &scene->slots[k];
+                                process->leader = &readings->slots[k];
         }
-        buffer_clear(&scene->texts);
+        buffer_clear(&readings->texts);
 }
 
-int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot) {
+int readings_open_thread(Readings *readings, const BatchProcess *process, ThreadSlot *slot) {
         _cleanup_(fd_closep) int fd = -EBADF;
         char path[64];
         ProcStat stat;
@@ -39,9 +39,9 @@ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slo
         if (slot->fd >= 0)
                 return 0;
         (void) snprintf(path, sizeof(path), "%d/task/%d", process->tgid, slot->tid);
-        r = blocking_file_read(&scene->blocking,
+        r = blocking_file_read(&readings->blocking,
                                &(BlockingQuestion){ .owner = slot->owner,
-                                                    .dir_fd = scene->host->proc_fd,
+                                                    .dir_fd = readings->host->proc_fd,
                                                     .path = path,
                                                     .name = "stat" },
                                BLOCKING_FILE_LEAST_NS, &fd, &text);
@@ -56,8 +56,8 @@ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slo
         return 0;
 }
 
-ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = &scene->slots[process->first];
+ThreadSlot *readings_find_representative(Readings *readings, const BatchProcess *process) {
+        ThreadSlot *slots = &readings->slots[process->first];
 
         if (process->leader && thread_slot_is_living(process->leader))
                 return process->leader;
@@ -78,18 +78,18 @@ bool capture_host_owns(const CaptureHost *host, pid_t tgid, const ThreadSample *
         return host->main_pid > 0 && sample->has_ppid && sample->ppid == host->main_pid;
 }
 
-TextPlace scene_add_text(Scene *scene, Span text) {
-        size_t at = scene->texts.n;
+TextPlace readings_add_text(Readings *readings, Span text) {
+        size_t at = readings->texts.n;
 
-        if (buffer_append(&scene->texts, text.bytes, text.n) < 0) {
-                scene->error = -ENOMEM;
+        if (buffer_append(&readings->texts, text.bytes, text.n) < 0) {
+                readings->error = -ENOMEM;
                 return (TextPlace){};
         }
         return (TextPlace){ .at = at, .n = text.n, .is_set = true };
 }
 
-void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = &scene->slots[process->first];
+void readings_leave_zombies_out(Readings *readings, const BatchProcess *process) {
+        ThreadSlot *slots = &readings->slots[process->first];
 
         for (size_t i = 0; i < process->n; i++)
                 if (slots[i].is_zombie) {
@@ -101,8 +101,8 @@ void scene_leave_zombies_out(Scene *scene, const BatchProcess *process) {
 
 /* CPU masks */
 
-void scene_put_affinity(Scene *scene, ThreadSlot *slot, size_t n_words) {
-        Affinity *affinity = &scene->affinity;
+void readings_put_affinity(Readings *readings, ThreadSlot *slot, size_t n_words) {
+        Affinity *affinity = &readings->affinity;
         const unsigned long *mask = affinity->mask;
         size_t n_bytes = n_words * sizeof(*mask), n_chars = 0, n_cpus = 0;
         const char *text = affinity->long_text;
@@ -131,5 +131,5 @@ void scene_put_affinity(Scene *scene, ThreadSlot *slot, size_t n_words) {
         }
         thread_slot_note(slot, SOURCE_AFFINITY, SOURCE_OUTCOME_ok);
         thread_sample_put(&slot->sample, METRIC_cpu_affinity, n_cpus);
-        slot->cpus = scene_add_text(scene, (Span){ text, n_chars });
+        slot->cpus = readings_add_text(readings, (Span){ text, n_chars });
 }

@@ -4,7 +4,7 @@
 /*
  * Backend
  *
- * A way to read the threads of the host. All backends fill the same scenes, so everything after
+ * A way to read the threads of the host. All backends fill the same readings, so everything after
  * them (cgroups, memory, rows, reports) is common. A backend is a folder of its own and one row of
  * the table in capture.c.
  */
@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 #include "base/macro.h"
-#include "capture/scene/largest.h"
-#include "capture/scene/scene.h"
+#include "capture/batch/largest.h"
+#include "capture/batch/readings.h"
 #include "snapshot/source.h"
 
 typedef struct Backend {
@@ -44,8 +44,8 @@ typedef struct Backend {
         void (*walk_free)(void *walk);
 
         /* A reader is made, used and freed by one worker's thread. -ENOMEM. */
-        _must_check_ int (*reader_new)(Scene *scene, void **ret);
-        /* Reads all threads of scene->batch into the slots. */
+        _must_check_ int (*reader_new)(Readings *readings, void **ret);
+        /* Reads all threads of readings->batch into the slots. */
         void (*read)(void *reader);
         /*
          * Called for each process when everything has been read of it: lets the threads vanish

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/scene/process-memory.h"
+#include "capture/batch/process-memory.h"
 
 #include "kernel/procfs/procfs.h"
 
@@ -11,12 +11,12 @@ static const MetricId metrics[] = {
         METRIC_swap_bytes,
 };
 
-ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process) {
+ThreadSlot *process_memory_find(Readings *readings, const BatchProcess *process) {
         const ThreadSlot *leader = process->leader;
 
         if (!leader || !leader->kept || (!leader->has_space && !leader->is_zombie))
                 return NULL;
-        return scene_find_representative(scene, process);
+        return readings_find_representative(readings, process);
 }
 
 void process_memory_put(ThreadSlot *slot, const ProcStatus *status) {
@@ -46,8 +46,8 @@ static bool has_some(const ThreadSample *sample) {
  * All threads of a process share its memory and so its peak. The virtual size, which is exact, says
  * whether taskstats found that memory: its own peak of the resident size may still be 0.
  */
-static void put_peak(Scene *scene, const BatchProcess *process, const ProcStatus *status) {
-        ThreadSlot *slots = &scene->slots[process->first];
+static void put_peak(Readings *readings, const BatchProcess *process, const ProcStatus *status) {
+        ThreadSlot *slots = &readings->slots[process->first];
 
         for (size_t i = 0; i < process->n && status->has_rss_peak; i++)
                 if (slots[i].kept && thread_sample_has(&slots[i].sample, METRIC_hiwater_vm_bytes))
@@ -56,8 +56,8 @@ static void put_peak(Scene *scene, const BatchProcess *process, const ProcStatus
 }
 
 /* Reads the peak alone, for the further threads of a process that has too many for one batch. */
-static void read_peak(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *slots = &scene->slots[process->first];
+static void read_peak(Readings *readings, const BatchProcess *process) {
+        ThreadSlot *slots = &readings->slots[process->first];
         ProcStatus status;
         size_t n;
 
@@ -66,20 +66,20 @@ static void read_peak(Scene *scene, const BatchProcess *process) {
                         return; /* what told of these told of the peak */
                 if (!slots[i].kept ||
                     !thread_sample_has(&slots[i].sample, METRIC_hiwater_vm_bytes) ||
-                    scene_open_thread(scene, process, &slots[i]) != 0 ||
-                    text_file_read(slots[i].fd, "status", scene->file, sizeof(scene->file), &n) !=
-                            0 ||
-                    proc_status_parse((Span){ scene->file, n }, &status) != 0)
+                    readings_open_thread(readings, process, &slots[i]) != 0 ||
+                    text_file_read(slots[i].fd, "status", readings->file, sizeof(readings->file),
+                                   &n) != 0 ||
+                    proc_status_parse((Span){ readings->file, n }, &status) != 0)
                         continue; /* it has ended: its siblings may have not */
-                put_peak(scene, process, &status);
+                put_peak(readings, process, &status);
                 return;
         }
 }
 
-void process_memory_read(Scene *scene, const BatchProcess *process) {
-        ThreadSlot *holder = process_memory_find(scene, process);
+void process_memory_read(Readings *readings, const BatchProcess *process) {
+        ThreadSlot *holder = process_memory_find(readings, process);
         ThreadSlot *leader = process->leader;
-        ThreadSlot *slots = &scene->slots[process->first];
+        ThreadSlot *slots = &readings->slots[process->first];
         ProcStatus status;
         size_t n;
         int r;
@@ -89,7 +89,7 @@ void process_memory_read(Scene *scene, const BatchProcess *process) {
                         if (thread_sample_has(&holder->sample, metrics[i]))
                                 thread_sample_put(&leader->sample, metrics[i],
                                                   thread_sample_get(&holder->sample, metrics[i]));
-        } else if (holder && !scene->host->gates.has_file[SOURCE_STATUS])
+        } else if (holder && !readings->host->gates.has_file[SOURCE_STATUS])
                 thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_unsupported);
         else if (holder) {
                 /*
@@ -97,22 +97,22 @@ void process_memory_read(Scene *scene, const BatchProcess *process) {
                  * leader that has gone meanwhile is dropped like any other thread that goes while
                  * it is being read.
                  */
-                r = scene_open_thread(scene, process, holder);
+                r = readings_open_thread(readings, process, holder);
                 if (r == 0)
-                        r = text_file_read(holder->fd, "status", scene->file, sizeof(scene->file),
-                                           &n);
+                        r = text_file_read(holder->fd, "status", readings->file,
+                                           sizeof(readings->file), &n);
                 if (r == 0) {
-                        if (proc_status_parse((Span){ scene->file, n }, &status) != 0)
+                        if (proc_status_parse((Span){ readings->file, n }, &status) != 0)
                                 thread_slot_note(leader, SOURCE_STATUS, SOURCE_OUTCOME_malformed);
                         process_memory_put(leader, &status);
-                        put_peak(scene, process, &status);
+                        put_peak(readings, process, &status);
                 } else {
                         thread_slot_note(leader, SOURCE_STATUS, text_file_outcome(r));
                         if (holder == leader && (r == TEXT_E_ABSENT || r == TEXT_E_VANISHED))
                                 thread_slot_vanish(leader);
                 }
         } else if (!leader)
-                read_peak(scene, process);
+                read_peak(readings, process);
         for (size_t i = 0; i < process->n; i++)
                 for (size_t k = 0; &slots[i] != leader && k < ELEMENTSOF(metrics); k++)
                         thread_sample_drop(&slots[i].sample, metrics[k]);

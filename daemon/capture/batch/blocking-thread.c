@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/scene/blocking-thread.h"
+#include "capture/batch/blocking-thread.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -15,14 +15,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "capture/scene/scene.h"
+#include "capture/batch/readings.h"
 #include "kernel/procfs/proc-task.h"
 
 /*
  * A thread of the process that still has its memory: an exited leader has none, but its siblings
  * have. NULL when there is none in this batch, and when the leader is not in it.
  */
-ThreadSlot *process_memory_find(Scene *scene, const BatchProcess *process);
+ThreadSlot *process_memory_find(Readings *readings, const BatchProcess *process);
 
 /* Puts what @status has of the process into the slot of one of its threads. */
 void process_memory_put(ThreadSlot *slot, const ProcStatus *status);
@@ -31,4 +31,4 @@ void process_memory_put(ThreadSlot *slot, const ProcStatus *status);
  * Gives the leader the counts of the process, and takes them from all other threads. Reads status
  * unless the backend has put them into a sample already. Replaces the peaks that taskstats gave.
  */
-void process_memory_read(Scene *scene, const BatchProcess *process);
+void process_memory_read(Readings *readings, const BatchProcess *process);

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Scene
+ * Readings
  *
- * The threads of one batch while they are being read: a backend fills the slots, further steps add
- * what they read of each process, and the worker writes the rows of the threads that are kept. A
- * thread that goes while it is being read is dropped whole and counted.
+ * What was read of the threads of one batch: a backend fills the slots, further steps add what they
+ * read of each process, and the worker writes the rows of the threads that are kept. A thread that
+ * goes while it is being read is dropped whole and counted.
  *
- * Each worker has a scene and uses it for one batch after the other. Running out of memory sticks
- * in scene->error; the readings after it are incomplete and the capture fails.
+ * Each worker has one of these, and uses it for one batch after the other. Running out of memory
+ * sticks in readings->error; what is read after it is incomplete, and the capture fails.
  */
 
 #include <stdbool.h>
@@ -18,9 +18,9 @@
 #include <sys/types.h>
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "capture/scene/capture-system.h"
-#include "capture/scene/gates.h"
-#include "capture/scene/blocking-file.h"
+#include "capture/batch/capture-system.h"
+#include "capture/batch/gates.h"
+#include "capture/batch/blocking-file.h"
 #include "kernel/cgroupfs/cgroupfs.h"
 #include "kernel/procfs/procfs.h"
 #include "kernel/bpf/ledger.h"
@@ -50,7 +50,7 @@ typedef struct BatchProcess {
         char name[BATCH_NAME_BYTES];
         size_t n_name;
         const void *evidence; /* as of Batch, of the process; NULL: none */
-        ThreadSlot *leader;   /* of the scene; NULL: it is not in this batch */
+        ThreadSlot *leader;   /* of the readings; NULL: it is not in this batch */
 
         size_t n_kept; /* result: rows */
 } BatchProcess;
@@ -120,7 +120,7 @@ typedef struct CaptureHost {
         pid_t main_pid; /* of ctprof: its children are its jobs; 0: not known */
 } CaptureHost;
 
-/* Bytes in scene->texts, by offset because that buffer may move until all texts are in it. */
+/* Bytes in readings->texts, by offset because that buffer may move until all texts are in it. */
 typedef struct TextPlace {
         size_t at, n;
         bool is_set;
@@ -130,9 +130,10 @@ struct ThreadSlot {
         pid_t tid;
         /*
          * O_PATH of /proc/TGID/task/TID, owned, -EBADF when it was not opened: see
-         * scene_open_thread(). All files of a thread are read through it: once the thread is gone
-         * it answers nothing, so two lives of a tid cannot mix. (Only the leader's number passes
-         * from task to task within the life of a process, when another thread executes a program.)
+         * readings_open_thread(). All files of a thread are read through it: once the thread is
+         * gone it answers nothing, so two lives of a tid cannot mix. (Only the leader's number
+         * passes from task to task within the life of a process, when another thread executes a
+         * program.)
          */
         int fd;
         bool kept;     /* its row will be written */
@@ -182,7 +183,7 @@ typedef struct Affinity {
 } Affinity;
 
 /* Zeroed but for the host; the texts and the blocking thread are freed by its owner. */
-typedef struct Scene {
+typedef struct Readings {
         const CaptureHost *host;             /* borrowed */
         Batch *batch;                        /* borrowed; NULL between batches */
         ThreadSlot slots[BATCH_MAX_THREADS]; /* slot i is the thread batch->tids[i] */
@@ -192,26 +193,28 @@ typedef struct Scene {
         BlockingFile blocking;
         Affinity affinity;
         char file[PROCFS_BUFFER_BYTES]; /* each file is read into this and parsed at once */
-} Scene;
+} Readings;
 
 /* Sets the slots to the threads of @batch, which no reading has been tried of, and its leaders. */
-void scene_begin(Scene *scene, Batch *batch);
+void readings_begin(Readings *readings, Batch *batch);
 
 /*
  * Opens slot->fd for a backend that needs no files, if it is not open yet. 0, or as
  * blocking_file_read(); TEXT_E_VANISHED also when another thread has the number by now.
  */
-_must_check_ int scene_open_thread(Scene *scene, const BatchProcess *process, ThreadSlot *slot);
+_must_check_ int readings_open_thread(Readings *readings, const BatchProcess *process,
+                                      ThreadSlot *slot);
 /*
  * A thread by which the memory of the process is reached: the leader if it lives; otherwise its
  * address space lives on with another thread. NULL where there is none.
  */
-ThreadSlot *scene_find_representative(Scene *scene, const BatchProcess *process);
+ThreadSlot *readings_find_representative(Readings *readings, const BatchProcess *process);
 
-/* Keeps a copy of @text until the next scene_begin(). */
-TextPlace scene_add_text(Scene *scene, Span text);
-static inline Span scene_text(const Scene *scene, TextPlace place) {
-        return place.is_set ? (Span){ scene->texts.bytes + place.at, place.n } : (Span){ NULL, 0 };
+/* Keeps a copy of @text until the next readings_begin(). */
+TextPlace readings_add_text(Readings *readings, Span text);
+static inline Span readings_text(const Readings *readings, TextPlace place) {
+        return place.is_set ? (Span){ readings->texts.bytes + place.at, place.n }
+                            : (Span){ NULL, 0 };
 }
 
 /* Returns whether the process, of which @sample is a thread, belongs to ctprof. */
@@ -232,10 +235,10 @@ static inline bool thread_slot_is_living(const ThreadSlot *slot) {
         return slot->kept && slot->has_space && !slot->is_zombie;
 }
 /* Zombies of the process are counted by a ledger, so they are not among the living. */
-void scene_leave_zombies_out(Scene *scene, const BatchProcess *process);
+void readings_leave_zombies_out(Readings *readings, const BatchProcess *process);
 
 /*
- * Puts the mask, of @n_words words in scene->affinity, into the sample as a number of CPUs and into
- * the slot as text, and notes how the source ended.
+ * Puts the mask, of @n_words words in readings->affinity, into the sample as a number of CPUs and
+ * into the slot as text, and notes how the source ended.
  */
-void scene_put_affinity(Scene *scene, ThreadSlot *slot, size_t n_words);
+void readings_put_affinity(Readings *readings, ThreadSlot *slot, size_t n_words);

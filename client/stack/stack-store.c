@@ -114,9 +114,10 @@ static int add_row(StackStore *store, StoredStack row, json_object *stack) {
                 r = add_name(&store->places, cell_member(stack, "place"), &row.place);
         if (r == 0)
                 r = ARRAY_RESERVE(store->rows, store->n_allocated, store->n + 1);
+        /* One more, so that there is an array for a stack without frames to be at. */
         if (r == 0)
                 r = ARRAY_RESERVE(store->frames, store->n_frames_allocated,
-                                  store->n_frames + row.n_frames);
+                                  store->n_frames + row.n_frames + 1);
         for (size_t i = skip; r == 0 && i < n; i++) {
                 r = add_function(store, cell_element(frames, i),
                                  i < cell_length(lines) ? cell_element(lines, i) : NULL,

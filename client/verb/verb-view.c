@@ -414,9 +414,10 @@ int verb_show(Session *session) {
                                                  .kind = subject.is_interval ? REPORT_INTERVAL
                                                                              : REPORT_SNAPSHOT },
                                    &view);
-        if (r == 0)
-                r = call_view(session, view, PROFILER_INTERFACE ".Show",
-                              &(Side){ "snapshot", &subject, 1, false }, 1);
+        if (r != 0)
+                return r;
+        r = call_view(session, view, PROFILER_INTERFACE ".Show",
+                      &(Side){ "snapshot", &subject, 1, false }, 1);
         if (r == STATUS_DONE_OTHERWISE)
                 return show_stacks_of(session, view, &subject, 1, STACK_FORM_HTML, NULL);
         /* A first screen ends with the stacks; one who asks for rows wants these alone. */
@@ -475,8 +476,9 @@ static int compare_opened(Session *session, const SubjectReference subjects[stat
                         &(GroupForm){ .session = session,
                                       .kind = is_interval ? REPORT_INTERVALS : REPORT_PAIR },
                         &view);
-        if (r == 0)
-                r = compare_subjects(session, view, subjects);
+        if (r != 0)
+                return r;
+        r = compare_subjects(session, view, subjects);
         if (r == STATUS_DONE_OTHERWISE)
                 return show_stacks_of(session, view, subjects, 2, STACK_FORM_HTML, NULL);
         if (r == 0 && (view->is_recording[0] || view->is_recording[1]) && view->form.overview &&

@@ -213,16 +213,22 @@ static void compare_threads(Steps *steps, const Reading *before, const Reading *
         size_t i = 0, k = 0;
 
         while (i < before->n || k < after->n) {
-                const Account *old = &before->accounts[i], *new = &after->accounts[k];
                 int order = i == before->n  ? 1
                             : k == after->n ? -1
-                                            : sampled_time_compare(&old->time, &new->time);
+                                            : sampled_time_compare(&before->accounts[i].time,
+                                                                   &after->accounts[k].time);
+                const uint64_t *old = NULL, *new = NULL;
+                uint32_t group = 0;
 
-                add_difference(steps, order < 0 ? old->group : new->group,
-                               order <= 0 ? old->time.ns : NULL, order >= 0 ? new->time.ns : NULL,
-                               forgets);
-                i += order <= 0;
-                k += order >= 0;
+                if (order <= 0) {
+                        old = before->accounts[i].time.ns;
+                        group = before->accounts[i++].group;
+                }
+                if (order >= 0) {
+                        new = after->accounts[k].time.ns;
+                        group = after->accounts[k++].group;
+                }
+                add_difference(steps, group, old, new, forgets);
         }
 }
 

@@ -63,8 +63,9 @@ typedef struct Request {
         size_t n_fds;
         bool more;
         /*
-         * The call runs until it is asked to end: the first signal asks, a second one cancels. What
-         * asks is on_stop(), or, without it, the end of what we send.
+         * The call runs until the peer is asked to end it: the first signal asks, and a second
+         * signal cancels the call. To ask, on_stop() is called or, if it is NULL, the sending side
+         * of our socket is closed.
          */
         bool stoppable;
         int (*on_stop)(void *userdata); /* what it returns ends the call, unless it is 0 */

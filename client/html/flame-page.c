@@ -41,7 +41,10 @@ static void write_amount(JsonOut *json, const StackAmount *amount) {
 
         json_out_u64(json, amount->ns);
         json_out_u64(json, amount->n_samples);
-        /* What is not exact has an error, be it less than a nanosecond. */
+        /*
+         * An amount that is not exact has an error above 0, so an error of less than a nanosecond
+         * becomes 1.
+         */
         json_out_u64(json, !amount->is_there || amount->is_exact ? 0
                            : error_ns < 1                        ? 1
                            : error_ns < 0x1p63                   ? (uint64_t) llround(error_ns)

@@ -8,20 +8,23 @@
  * graph of all time, or those of two with what changed. Its data are items of a page (html-page.h),
  * which flame.js reads:
  *
- *     info       {version, snapshot, elapsedNs, recording, places, stacks, frames, rests}; the last
- *                are numbers of places in which threads have nothing to do. Of two recordings these
- *                are of the later, and "before" has the first four but the version of the earlier
+ *     info       {version, snapshot, elapsedNs, recording, places, stacks, frames, rests}; "rests"
+ *                are the numbers of the places in which threads have nothing to do. For two
+ *                recordings, snapshot, elapsedNs, recording and places are those of the later
+ *                recording, and a member "before" has those of the earlier one
  *     places     [NAME...]: where threads were
  *     names      [NAME...]: of processes and threads
  *     functions  [NAME...]
  *     stacks     [NUMBER...]: for each stack the numbers of its process, thread and place; its
- *                nanoseconds and samples; the standard error, or 0; these three of the later
- *                recording, if there are two; how many functions, from the outermost on, are those
- *                of the stack before; how many more it has; and these
- *     course     {rows, steps}, of a recording with steps, some of which may be one here. "rows"
- *                are [GROUP, PLACE] of groups of threads, the heaviest first, and of all others.
- *                "steps" are [BEGIN, END, NUMBER...]: nanoseconds since the first one began, and
- *                those of each row
+ *                nanoseconds and samples; the standard error, or 0; these three for the later
+ *                recording, if there are two; how many functions, from the outermost on, it shares
+ *                with the stack before it; how many other functions it has; and the numbers of
+ *                these
+ *     course     {rows, steps}, if the recording has steps; several steps of the recording may be
+ *                one step here. "rows" are [GROUP, PLACE]: first the heaviest groups of threads,
+ *                then the sums of all others. "steps" are [BEGIN, END, NUMBER...]: BEGIN and END
+ *                are nanoseconds since the first step began, and each NUMBER is the nanoseconds of
+ *                one row
  *     end        {}
  */
 

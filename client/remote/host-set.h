@@ -48,8 +48,8 @@ _must_check_ int host_set_add_file(HostSet *set, const char *path,
 bool host_set_is_list(Span text);
 
 /*
- * Appends the shortest text that stands for @names, with ranges in brackets: "web[07,12]". What
- * stands for a host in front is where the first of its hosts is.
+ * Appends the shortest text that stands for @names, with ranges in brackets: "web[07,12]". A part
+ * that stands for several hosts has the place of the first of them in @names.
  */
 _must_check_ int host_set_fold(const char *const names[], size_t n_names, Buffer *text);
 

@@ -36,7 +36,7 @@ _must_check_ int remote_open(const Remote *remote, uint64_t timeout_ns, Connecti
 
 /*
  * Appends the frame of a bridge's greeting: the versions and the name of its host, or @complaint,
- * why there is no daemon. What is NULL is left out.
+ * which says why there is no daemon. An argument that is NULL is left out of the frame.
  */
 _must_check_ int remote_greeting_encode(Buffer *frame, const char *version,
                                         const char *daemon_version, const char *host_name,

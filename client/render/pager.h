@@ -4,8 +4,9 @@
 /*
  * Pager
  *
- * Shows stdout through a pager, as systemctl does: only on a terminal; $SYSTEMD_PAGER, then $PAGER,
- * then less, then more; "" and "cat" mean none. What fits on one screen is printed without one.
+ * Shows stdout through a pager, as systemctl does, but only on a terminal. The pager is
+ * $SYSTEMD_PAGER, then $PAGER, then less, then more; "" and "cat" mean that there is no pager.
+ * Output that fits on one screen is printed without a pager.
  */
 
 #include <sys/types.h>

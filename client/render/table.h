@@ -44,8 +44,8 @@ typedef enum TableLegend {
 } TableLegend;
 
 /*
- * @columns, @terminal and @out are borrowed. What is to become of a column may still change until
- * the first rows are printed.
+ * @columns, @terminal and @out are borrowed. Until the first rows are printed, the caller may still
+ * change how a column is treated, for example by its members omit and absent.
  */
 _must_check_ int table_new(const TableColumn *columns, size_t n_columns, const Terminal *terminal,
                            TableLegend legend, FILE *out, Table **ret);

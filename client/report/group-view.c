@@ -260,7 +260,7 @@ void group_view_write_parameters(const GroupView *view, JsonWriter *writer) {
         }
 }
 
-/* Which sets are of recordings alone, and which of their members is none. */
+/* Finds the sets that consist of recordings alone, and the first member that is not a recording. */
 static void find_recordings(GroupView *view, json_object *reply) {
         const ReportSetting *setting = &report_settings[REPORT_SETS];
 

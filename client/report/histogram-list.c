@@ -11,12 +11,12 @@
 #include "session/complain.h"
 #include "stack/stack-text.h"
 
-/* Of a line of 80 columns. */
+/* The widths of the parts of a line, which fits into 80 columns of the terminal. */
 #define LENGTH_COLUMNS 19u
 #define BAR_CELLS 15u
 #define TIME_COLUMNS 8u
 #define SHARE_COLUMNS 6u
-/* What a hostile daemon could send beyond these would fill a screen with lines of nothing. */
+/* Without this limit, a hostile daemon could fill a screen with lines that say nothing. */
 #define MAX_BUCKETS 64u
 
 /* for programs */
@@ -96,7 +96,7 @@ static void append_percentile(Buffer *text, const Bucket *buckets, size_t n, uns
         append_bounds(text, &buckets[at]);
 }
 
-/* Of all places that are shown. */
+/* Returns the time in all places that are shown. */
 static double shown_ns(const StackList *list) {
         json_object *places = cell_member(list->first, "places");
         json_object_iter place;

@@ -230,7 +230,7 @@ static int add_set_account(SinkText *text, json_object *group) {
         json_object *of_side[2] = { cell_member(rates, sides[0]), cell_member(rates, sides[1]) };
         int r;
 
-        /* What a daemon sends in their place is no account. */
+        /* The daemon may send anything in place of an account; only an object is an account. */
         for (size_t i = 0; i < ELEMENTSOF(sides); i++)
                 if (!json_object_is_type(of_side[i], json_type_object))
                         of_side[i] = NULL;
@@ -528,8 +528,9 @@ static int format_below(SinkText *text, json_object *reply, size_t max_rows, cha
 }
 
 /*
- * Writes as many groups as leave room for the hints and the next prompt below the head. What the
- * hints say depends on the rows, so they are made until they fit.
+ * Writes as many groups as leave room for the hints and the next prompt below the head. The text of
+ * the hints depends on the rows, so rows and hints are written again, with fewer rows each time,
+ * until they fit.
  */
 static int format_fitting(SinkText *text, json_object *reply, char **ret_text, size_t *ret_n) {
         size_t screen = MAX_OF(text->sink.form->session->terminal.rows, (size_t) SCREEN_LINES);

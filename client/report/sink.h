@@ -101,5 +101,8 @@ extern const GroupSinkType sink_text;    /* for people: overview, tables, hints 
  * {before, after, sameBoot}, heads or null. 0 or -errno.
  */
 int sink_rows_add_gap(Session *session, RowStream *stream, json_object *ends, Span reason);
-/* What rows of two sets have in common, from the first reply; NULL: while names are written. */
+/*
+ * Writes the fields that all rows of two sets have in common, from @reply, the first one. @reply is
+ * NULL while the names of the fields are written.
+ */
 void sink_rows_write_sets(RowWriter *writer, json_object *reply);

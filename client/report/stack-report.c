@@ -72,7 +72,10 @@ void stack_report_write_parameters(const StackReport *report, JsonWriter *writer
                 json_write_key(writer, "alpha");
                 json_write_double(writer, options->alpha);
         }
-        /* Of two recordings those count that differ, which may be light in both. */
+        /*
+         * If there are two recordings, the stacks of interest are those that differ. These may be
+         * light in both recordings, so the request has no limit.
+         */
         if (limit > 0 && !report->is_pair)
                 json_write_member_u64(writer, "limit", limit);
         if (report->form == STACK_FORM_PPROF)

@@ -4,10 +4,10 @@
 /*
  * StackReport
  *
- * Passes the replies of Stacks on to stdout in the form the user wants. What needs all of them
- * before it can begin is kept in a StackStore; JSON, rows and profiles of one recording are
- * written while they come. Two recordings are asked for one after the other, and have one report.
- * The stacks of two sets are replies of CompareSets.
+ * Passes the replies of Stacks on to stdout in the form the user wants. A form that needs all
+ * replies before it can begin keeps their stacks in a StackStore; JSON, rows and profiles of one
+ * recording are written while the replies come. Two recordings are asked for one after the other,
+ * and have one report. The stacks of two sets come in replies of CompareSets.
  */
 
 #include <json-c/json.h>

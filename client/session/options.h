@@ -48,7 +48,7 @@ typedef enum JsonWish {
         JSON_WISH_AUTO, /* no word was given: pretty for a terminal, short for a pipe */
 } JsonWish;
 
-/* Whose stacks a recording takes. */
+/* The stacks that a recording takes: those of the kernel, those of user mode, both or none. */
 typedef enum StackKinds {
         STACK_KINDS_NONE,
         STACK_KINDS_KERNEL,

@@ -8,10 +8,11 @@
  * file, which contains a slash or ends in .zst. The daemon looks up names. Files are opened here,
  * with the rights of the user, and sent as descriptors.
  *
- * A subject is what a view can be about: a snapshot, or the interval between two, "A..B". What is
- * left out in front of or behind the dots is the latest snapshot; ".." alone is "latest~1..latest".
- * The dots are the first two of the text. A text with a slash can be a path with dots: there they
- * part two snapshots only behind a name, or behind a file whose name ends in .zst.
+ * A subject is what a view can be about: a snapshot, or the interval between two, "A..B". If the
+ * name in front of the dots or the one behind them is left out, it is that of the latest snapshot;
+ * ".." alone is "latest~1..latest". The dots are the first two of the text. A text with a slash can
+ * be a path with dots: in such a text, dots separate two snapshots only if the text in front of
+ * them is a name, or a file whose name ends in .zst.
  */
 
 #include <stdbool.h>

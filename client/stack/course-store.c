@@ -10,7 +10,7 @@
 #include "stack/stack-text.h"
 #include "wire/limits.h"
 
-/* What a hostile daemon could send beyond these would fill our memory. */
+/* Without these limits, a hostile daemon could fill the memory of this process. */
 #define MAX_CELLS ((size_t) 4 * LIMIT_COURSE_CELLS)
 #define MAX_STEPS ((size_t) 2 * LIMIT_STEPS)
 

@@ -60,8 +60,8 @@ static inline size_t course_store_cells_end(const CourseStore *store, size_t ste
 }
 
 /*
- * Steps as figures, @n_spans of which follow each other and each have as many steps, but for the
- * last one. Of a row there are so many.
+ * The steps as figures. The steps are divided into @n spans that follow each other. Each span has
+ * @n_steps_each steps, but the last one may have fewer. Each row has @n figures, one for each span.
  */
 typedef struct CourseSpans {
         size_t n, n_steps_each;

@@ -18,7 +18,7 @@
 
 static const char *const place_names[_RECORD_PLACE_MAX] = RECORD_PLACE_NAMES;
 
-/* What is printed of: rows of the store, the heaviest first, and sums of all. */
+/* The figures that are printed: rows of the store, the heaviest first, and sums of all rows. */
 typedef struct Course {
         const CourseText *text;
         const CourseStore *store;
@@ -230,7 +230,10 @@ static int print_head(const Course *course) {
         return r;
 }
 
-/* What is not quite as it should be. */
+/*
+ * Prints what is not quite as it should be: places that were not counted, steps that were read
+ * while threads ended, steps that could not be read, and waits for work that are left out.
+ */
 static int print_notes(const Course *course) {
         const Lines lines = { .out = course->text->out, .terminal = course->text->terminal };
         json_object *facts = cell_member(course->text->first, "recording"),

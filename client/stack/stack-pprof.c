@@ -7,7 +7,7 @@
 
 #include "render/cell.h"
 
-/* What a hostile daemon could send beyond these would fill our memory. */
+/* Without these limits, a hostile daemon could fill the memory of this process. */
 #define MAX_FILES 65536u
 #define MAX_LOCATIONS ((size_t) 1 << 24)
 #define MAX_FRAMES 1024u /* the ones further out are left out */

@@ -17,9 +17,9 @@
 
 /*
  * Appends "process;frame;...;frame;[place] MICROSECONDS" and a newline. A semicolon in a name
- * becomes a comma. Of two recordings there are two numbers, the first of which is scaled to the
- * length of the second recording. @has_errors: behind each number stands its standard error. 0 or
- * the failure of @line.
+ * becomes a comma. For two recordings, there are two numbers, and the first one is scaled to the
+ * length of the second recording. @has_errors: the standard error of each number stands behind it.
+ * Returns 0 or the failure of @line.
  */
 int stack_append_folded(Buffer *line, const StackStore *store, const StoredStack *row,
                         bool has_errors);

@@ -12,7 +12,7 @@
 #include "metric/reason-list.h"
 #include "render/cell.h"
 
-/* What a hostile daemon could send beyond these would fill our memory. */
+/* Without these limits, a hostile daemon could fill the memory of this process. */
 #define STORE_MAX_ROWS ((size_t) 1 << 22)
 #define STORE_MAX_FRAMES ((size_t) 1 << 27)
 #define STORE_MAX_OBJECTS ((size_t) 1 << 24)
@@ -321,7 +321,10 @@ static bool is_same_text(json_object *a, json_object *b, const char *key) {
         return span_equal(cell_string(cell_member(a, key)), cell_string(cell_member(b, key)));
 }
 
-/* Who ended most of both, as far as either tells; what @from has is left to nobody. */
+/*
+ * Leaves in @into the waker that ended most of the wait time of both rows, as far as the rows tell.
+ * The other waker is released, and @from has no waker afterwards.
+ */
 static void merge_wakers(StoredStack *into, StoredStack *from) {
         bool is_same = is_same_text(into->woken_by, from->woken_by, "kind") &&
                        is_same_text(into->woken_by, from->woken_by, "process") &&
@@ -341,7 +344,10 @@ static void merge_wakers(StoredStack *into, StoredStack *from) {
                 into->woken_ns = sum_ns;
 }
 
-/* What two recordings waited for most tells little of the difference. */
+/*
+ * Drops the waker and the objects of a row of two recordings. They tell what the threads waited for
+ * most in each recording, which says little about the difference between the recordings.
+ */
 static void forget_causes(StoredStack *row) {
         (void) json_object_put(row->woken_by);
         row->woken_by = NULL;

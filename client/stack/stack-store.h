@@ -32,7 +32,7 @@ typedef struct StackAmount {
         bool is_exact; /* nothing of it is estimated */
 } StackAmount;
 
-/* What waits were on, for so long. */
+/* An object, such as a file, that the threads of a row waited on, and how long they did. */
 typedef struct StoredObject {
         uint32_t name; /* number of an object */
         uint64_t ns;
@@ -45,14 +45,20 @@ typedef struct StoredStack {
         uint32_t n_frames;
         size_t first;      /* of the frames: the outermost */
         StackAmount of[2]; /* of a single recording the first */
-        /* Of a lock of a single recording: who ended most of it, and of how much that is told. */
+        /*
+         * For waits for a lock in a single recording: the waker that ended most of their time, and
+         * how much of their time it ended.
+         */
         json_object *woken_by; /* owned; NULL: it is not told */
         uint64_t woken_ns;
-        /* Of a single recording: what it was on, plus 1; 0: it is not told. */
+        /*
+         * For a single recording: the index, plus 1, of the first and of the last object that the
+         * threads of the row waited on; 0: no object is told.
+         */
         size_t first_object, last_object;
 } StoredStack;
 
-/* Of two sets: how certain it is that they differ. */
+/* For two sets of recordings: how certain it is that they differ in the stack of a row. */
 typedef struct StackTest {
         double p; /* adjusted; NAN: it is not told */
         bool is_significant;
@@ -77,7 +83,7 @@ typedef struct StackStore {
         size_t n_objects, n_objects_allocated;
         Buffer text;            /* room for the name of a function with its line */
         uint64_t elapsed_ns[2]; /* of each recording; 0: there is none, or it is not known */
-        /* What stack_store_drop_unsampled() has taken out of each. */
+        /* The time that stack_store_drop_unsampled() has taken out of each recording. */
         uint64_t outside_ns[2], unsampled_ns[2];
 } StackStore;
 
@@ -96,7 +102,8 @@ static inline bool stack_store_is_pair(const StackStore *store) {
         return store->elapsed_ns[1] > 0;
 }
 /*
- * What the rows from @begin to @end were on for most of the time that is told. False: nothing is.
+ * Finds the object that the threads of the rows from @begin to @end waited on for the longest time,
+ * as far as their objects are told. Returns false if no object is told.
  */
 bool stack_store_find_object(const StackStore *store, const StoredStack *begin,
                              const StoredStack *end, Span *ret_name, uint64_t *ret_ns);

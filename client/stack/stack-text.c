@@ -311,7 +311,10 @@ static void print_lost(const StackText *text, const Lines *lines, bool is_pair) 
 
 static const char *const recorded_names[] = { "recordedBefore", "recordedAfter" };
 
-/* What all members have samples of; NULL: it is not the same. */
+/*
+ * Returns the filter that all members of both sets were recorded with, or NULL. *ret_is_same is
+ * false if their filters differ.
+ */
 static json_object *filter_of_sets(const StackText *text, bool *ret_is_same) {
         json_object *filter = NULL;
 
@@ -356,7 +359,10 @@ static void print_tests(const StackText *text, const Lines *lines) {
                              n_needed);
 }
 
-/* What is not among the stacks of sets. */
+/*
+ * Prints the lines below the stacks of sets: the result of the tests, and the samples and stacks
+ * that are not among those above.
+ */
 static int print_rest_of_sets(const StackText *text, const Lines *lines) {
         static const char *const sides[] = { "before", "after" };
         json_object *unsampled = cell_member(text->firsts[0], "unsampled");
@@ -470,7 +476,7 @@ static int append_filter(Buffer *line, json_object *filter) {
         return buffer_failure(line);
 }
 
-/* Of this many threads one may have times that do not add up before it is told. */
+/* Times that do not add up are reported if more than one in this many threads has such times. */
 #define ADDING_UP_PART 20
 
 int stack_print_gaps(const Lines *lines, const char *label, const char *word, json_object *reply) {
@@ -886,10 +892,13 @@ static bool place_is_taken(Span place) {
 
 /* So many threads, or a part of one, are worth a line. */
 #define LEAST_WAITING 0.1
-/* What so much of the time is on is worth telling. */
+/* An object is worth telling if threads wait on it for at least this percentage of the time. */
 #define MOST_PERCENT 50
 
-/* Whether so many threads waited there, or there was such a change, that it is worth a line. */
+/*
+ * Returns true if so many threads waited in the stack of @row, or if their number changed so much,
+ * that the stack is worth a line.
+ */
 static bool is_worth_a_line(const StackStore *store, const StoredStack *row) {
         if (!stack_store_is_pair(store))
                 return !span_is(name_set_get(&store->places, row->place), "running") &&
@@ -920,7 +929,10 @@ static int append_wait(Buffer *line, const StackStore *store, const StoredStack 
         append_leaves(line, store, row, true, max_leaves);
         n_before = line->n;
         r = append_object(line, store, row, row + 1, row->of[0].ns, MOST_PERCENT);
-        /* What most of it is on is worth another line; so is who has what others wait for. */
+        /*
+         * The object that the threads wait on for most of the time is worth another line, and so is
+         * the thread that has what others wait for.
+         */
         *ret_lines = (line->n > n_before ? 1u : 0u) + (row->woken_by ? 1u : 0u);
         return r == 0 && row->woken_by ? append_woken(line, row, true) : r;
 }
@@ -955,7 +967,11 @@ int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t m
 
         if (!has_line)
                 return -ENOMEM;
-        /* Who waits for others to do or send something most often waits for work. */
+        /*
+         * A thread that waits for others to do or send something most often waits for work, so the
+         * lines of such waits come after those of waits for what others have or a device is slow to
+         * give.
+         */
         for (size_t k = 0; r == 0 && k < 2 * store->n && n < max && store->elapsed_ns[0] > 0; k++) {
                 const StoredStack *row = &store->rows[k % store->n];
                 Span place = name_set_get(&store->places, row->place);

@@ -4,10 +4,11 @@
 /*
  * StackText
  *
- * Stacks for people: the heaviest, one a line, or a tree for each process. Both end with what is
- * not among them. Of two recordings they have how many threads were in a stack on average, what
- * changed, and the standard error of that. Of two sets they are medians, and in place of the error
- * is how certain the difference is.
+ * Stacks for people: a list of the heaviest ones, one a line, or a tree for each process. The list
+ * and the trees end with lines on what is not among the stacks. For two recordings, they show how
+ * many threads were in a stack on average, the change of that number, and the standard error of the
+ * change. For two sets, these numbers are medians, and instead of the error they show how certain
+ * the difference is.
  */
 
 #include <json-c/json.h>
@@ -51,16 +52,18 @@ _must_check_ int stack_print_gaps(const Lines *lines, const char *label, const c
 uint64_t stack_count_lost(json_object *recording);
 
 /*
- * Prints a line for each process that waits most, at most @max of them:
+ * Prints a line for each of the processes that wait most, at most @max of them. The line shows the
+ * heaviest stack in which the threads of the process wait, and how many of them wait there on
+ * average:
  *
  *     waits  app lock 6.8: worker_main → flush → pthread_mutex_lock
  *
- * is the heaviest stack in which its threads wait, and how many do on average; nothing where hardly
- * any does. Of two recordings it is for each process what changed most, also of what runs:
+ * A process has no line if hardly any of its threads wait. For two recordings, the line of a
+ * process shows the stack that changed most, which may also be one of running threads:
  *
  *     changed  app lock 0.05 → 6.8: worker_main → flush → pthread_mutex_lock
  *
- * The store is matched. 0 or -errno.
+ * The rows of the store must be matched (stack-store.h). Returns 0 or -errno.
  */
 _must_check_ int stack_text_print_waits(const Lines *lines, const StackStore *store, size_t max);
 

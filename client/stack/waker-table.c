@@ -13,7 +13,7 @@
 #include "render/printable.h"
 #include "stack/stack-text.h"
 
-/* What a hostile daemon could send beyond these would fill our memory. */
+/* Without these limits, a hostile daemon could fill the memory of this process. */
 #define MAX_ROWS ((size_t) 1 << 20)
 #define MAX_FRAMES 1024u
 

@@ -18,7 +18,9 @@ void denet_export_done(DenetExport *export) {
         free(export->threads);
 }
 
-/* What the threads of a group waited; false where a part of it is not known. */
+/*
+ * Reads how long the threads of a group waited. Returns false if a part of that time is not known.
+ */
 static bool read_time(json_object *group, uint64_t *ret) {
         static const char *const parts[] = { "waitingNs", "storageNs", "blockedNs" };
         json_object *time = cell_member(group, "time"), *reasons = cell_member(time, "reasons");

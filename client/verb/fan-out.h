@@ -4,11 +4,12 @@
 /*
  * FanOut
  *
- * A verb that asks many hosts: a process for each of them, some at a time, does what it would do
- * for one. Its output is kept and printed in the order of the hosts, as soon as it is the next
- * one's. Answers carry their host: a heading above what people read, a first member "host" of JSON
- * objects, and a first column of rows that have none of that name. What hosts complain about comes
- * last, once for all hosts that complain about the same.
+ * Runs a verb that asks many hosts. For each host, a process does what the verb would do for one
+ * host; some of these processes run at a time. The output of a process is kept, and it is printed
+ * in the order of the hosts, as soon as its host is the next one. Answers carry their host: a
+ * heading above what people read, a first member "host" of JSON objects, and a first column of rows
+ * that have no column of that name. The complaints of the hosts come last, and a complaint that
+ * several hosts have is printed once for all of them.
  */
 
 #include "remote/host-set.h"

@@ -30,8 +30,8 @@ static int keep_version(void *userdata, Connection *connection, json_object *par
 }
 
 /*
- * Asks the daemon for its version; NULL when it is an earlier one that does not tell. What keeps us
- * from it is in @ret_complaint.
+ * Asks the daemon for its version. *ret_version stays NULL if the daemon is an earlier one that
+ * does not tell its version. If the daemon cannot be asked, the reason is in @ret_complaint.
  */
 static int ask_version(const Endpoint *endpoint, json_object **ret_version, char *ret_complaint) {
         const Request request = { .method = VARLINK_GET_INFO, .silence_ns = LIMIT_SILENCE_NS };

@@ -18,8 +18,9 @@
 #define KEPT_NS (3600 * NSEC_PER_SEC)
 
 /*
- * Writes the last interval, after those that ended within an hour before its end. What is
- * remembered of them is in the spool, so nothing else is kept from run to run.
+ * Writes the last interval, after the page was given the intervals that ended within an hour before
+ * the end of the last one. All that is remembered of these earlier intervals is in the spool, so
+ * nothing else is kept from run to run.
  */
 int verb_metrics(Session *session) {
         _cleanup_(metrics_page_freep) MetricsPage *page = NULL;

@@ -187,7 +187,7 @@ static void write_filter(JsonWriter *writer, const Options *options, bool has_co
         json_write_end(writer);
 }
 
-/* What the user does not say, the daemon decides. */
+/* Writes the parameters that the user has given. The daemon chooses the values of all others. */
 static void write_parameters(JsonWriter *writer, const Options *options, bool has_command) {
         bool has_kinds = options_have(options, OPTION_STACK_KINDS);
         bool on_cpu = options_have(options, OPTION_ON_CPU);

@@ -26,7 +26,7 @@ typedef struct Side {
         bool is_set;
 } Side;
 
-/* Of a call about subjects, which has their files. */
+/* A call about subjects, with the descriptors of their files. */
 typedef struct ViewCall {
         SessionCall call;
         int fds[LIMIT_SNAPSHOTS_PER_CALL];
@@ -252,7 +252,7 @@ static int show_stacks_alone(Session *session, const SubjectReference *subjects,
         return r;
 }
 
-/* Whether places where threads have nothing to do are asked for: programs get all. */
+/* Returns true if places where threads have nothing to do are asked for, too: programs get all. */
 static bool asks_for_rest(const Session *session) {
         const Options *options = session->options;
 
@@ -435,7 +435,10 @@ int compare_subjects(Session *session, GroupView *view, const SubjectReference s
         return call_view(session, view, PROFILER_INTERFACE ".Compare", sides, ELEMENTSOF(sides));
 }
 
-/* What stands below two intervals of which at least one is a recording, or why it does not. */
+/*
+ * Prints the stacks below the view of two intervals of which at least one is a recording, or why
+ * there are no stacks.
+ */
 static int compare_stacks(Session *session, GroupView *view,
                           const SubjectReference subjects[static 2]) {
         char with[QUOTE_BYTES], without[QUOTE_BYTES];

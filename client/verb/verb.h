@@ -6,7 +6,7 @@
  *
  * A command of ctprofctl: its name, the arguments and options it takes, and a function that runs
  * it. The function explains a failure on stderr and returns the exit status. Verbs are constant;
- * the session holds all state. What --help shows comes from the lists of verbs and options.
+ * the session holds all state. The text of --help comes from the lists of verbs and options.
  */
 
 #include <stddef.h>

@@ -23,7 +23,7 @@
 #define VERB_VIEW_FORMATS \
         (FORMAT_BIT(TABLE) | FORMAT_BIT(CSV) | FORMAT_BIT(NDJSON) | FORMAT_BIT(HTML))
 
-/* Of which threads "record" takes samples. */
+/* The options that choose the threads of which "record" takes samples. */
 #define VERB_FILTER_BITS                                                             \
         (OPTION_BIT(PID) | OPTION_BIT(UID) | OPTION_BIT(COMM) | OPTION_BIT(CGROUP) | \
          OPTION_BIT(USER_THREADS) | OPTION_BIT(KERNEL_THREADS))

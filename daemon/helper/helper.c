@@ -360,7 +360,10 @@ int helper_serve(int socket_fd, const HelperService *service) {
                         head.id = asked.id;
                         call.question = asked.question;
                         call.body = (Span){ body, (size_t) n - sizeof(asked) };
-                        /* What the answer does not set must not be of an earlier one. */
+                        /*
+                         * Bytes that the service does not set must not be those of an earlier
+                         * answer.
+                         */
                         memset(answer, 0, service->max_answer_bytes);
                         head.result = service->answer(service->userdata, &call, answer, &n_answer);
                 }

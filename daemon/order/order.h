@@ -297,7 +297,7 @@ typedef struct ObjectsResult {
         char reason[ORDER_REASON_BYTES]; /* why not all of it is there; "" */
 } ObjectsResult;
 
-/* What a job of ORDER_RECORD has to say of how it went. */
+/* A job of ORDER_RECORD tells with this how the recording went. */
 typedef struct RecordResult {
         RecordEnd ended_by;
         uint64_t n_samples, n_lost;

@@ -81,7 +81,10 @@ static bool parse_line(Span line, uint32_t *ret_cpu, uint64_t *ret_used) {
         return true;
 }
 
-/* What @cpu has done without a clock since the last look, as far as that is known by now. */
+/*
+ * Returns how long @cpu has worked without a clock, as far as this has become known since the last
+ * look.
+ */
 static uint64_t add_work(Cpu *cpu, uint64_t done_ns, uint64_t least_ns) {
         uint64_t before_ns = cpu->still_ns;
 

@@ -29,9 +29,13 @@ DEFINE_CLEANUP(ClockWatch *, clock_watch_free);
 /* A look now and then is enough. @now_ns: CLOCK_MONOTONIC. */
 bool clock_watch_is_due(const ClockWatch *watch, uint64_t now_ns);
 /*
- * The times of all CPUs by then, as /proc/stat has them, in ticks of which a second has @user_hz.
- * Each look is compared with the one before. What is in no grammar is left out.
+ * Compares the times of all CPUs with those of the look before. @stat has the times at @now_ns, as
+ * /proc/stat prints them: in ticks, of which a second has @user_hz. Lines that are not in the
+ * grammar are left out.
  */
 void clock_watch_look(ClockWatch *watch, Span stat, uint64_t user_hz, uint64_t now_ns);
-/* What all looks have told so far. */
+/*
+ * Sets *ret to the CPUs that all looks so far have found without a clock, and to the time that
+ * these CPUs have worked without one.
+ */
 void clock_watch_tell(const ClockWatch *watch, UnclockedTime *ret);

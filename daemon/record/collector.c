@@ -51,10 +51,10 @@ typedef struct Wake {
         uint32_t waker, stack;
 } Wake;
 
-/* What was told of the object of the next sample. */
+/* The information that was received about the object of the next sample. */
 typedef struct ObjectTold {
         RecordObjectName name;
-        Buffer text; /* empty: nothing was */
+        Buffer text; /* empty: nothing was received */
 } ObjectTold;
 
 /* Where a thread was, and until when: what a lock was held for, or whom its holder waited for. */
@@ -203,12 +203,14 @@ static size_t count_hook_frames(const Collector *collector, const RecordSample *
 }
 
 /*
- * Whether the current task woke a thread, or what interrupted it: STACK_WAKER_FIRST,
- * STACK_WAKER_INTERRUPT or STACK_WAKER_UNKNOWN. Functions tell, from the innermost on. What a
- * thread does on its way back from an interrupt is its own. What interrupts leave for later
- * (softirq) is run at their end, by a thread for that, or by any thread that has kept them away for
- * a moment: then packets from this host are those that it has just sent, all else is of others.
- * *ret_n: how many of the frames are of the interrupt.
+ * Finds out who woke a thread. Returns STACK_WAKER_FIRST if the current task did,
+ * STACK_WAKER_INTERRUPT if what interrupted that task did, and STACK_WAKER_UNKNOWN if this is not
+ * known. The names of the functions in the stack tell this, from the innermost function on. A
+ * wake-up that a thread makes on its way back from an interrupt is its own. The work that
+ * interrupts leave for later (softirq) is run at the end of an interrupt, by a thread for that
+ * purpose, or by any thread that has kept such work away for a moment. In the last case, packets
+ * from this host are those that the thread has just sent, and all other work is for others. *ret_n
+ * is the number of frames that belong to the interrupt.
  */
 static uint32_t judge_waker(const Collector *collector, const RecordSample *sample, size_t *ret_n) {
         static const char *const returns[] = {
@@ -335,7 +337,10 @@ static int take_jit(Collector *collector, const RecordMessage *message, int fd) 
         return 0;
 }
 
-/* What the process has written since. A line that is not whole is left for the next time. */
+/*
+ * Reads the functions that the process has added to its map since the last time. A line that is not
+ * whole is left for the next time.
+ */
 static int read_jit(Collector *collector, JitMap *jit) {
         _cleanup_(freep) char *text = malloc(TEXT_BYTES);
         size_t n_before = jit->symbols.n;
@@ -450,8 +455,9 @@ static int add_user_frame(Collector *collector, Process *process, const RecordSa
 }
 
 /*
- * Whether that is what a C library begins threads with. musl's has no call frame information, by
- * which it would say that nobody called it.
+ * Sets *ret to true if the outermost frame is of the function with which a C library begins
+ * threads. In musl, that function has no call frame information, by which it would say that nobody
+ * called it.
  */
 static int begins_thread(const Collector *collector, const UnwoundStack *stack, bool *ret) {
         const UnwoundFrame *last = &stack->frames[stack->n - 1];
@@ -856,7 +862,7 @@ static int take_lengths(Collector *collector, const RecordMessage *message) {
         return stack_table_add_lengths(&collector->table, &row->key, &row->lengths);
 }
 
-/* Of threads without a sample nothing is to be divided. */
+/* Threads without a sample are left out, because none of their time is to be divided. */
 static int take_times(Collector *collector, const RecordMessage *message) {
         const SampledTime *times = message->body;
 
@@ -926,7 +932,10 @@ int collector_take(Collector *collector, RecordMessage *message) {
         return -EBADMSG;
 }
 
-/* What comes after the other side has heard of it has its room, too. */
+/*
+ * The bounds also leave room for the messages that still come after the other side has heard that
+ * there is no more room.
+ */
 static RecordEnd judge_size(const Collector *collector, uint64_t max_bytes, uint64_t max_held) {
         const StackTable *table = &collector->table;
         const Course *course = &collector->course;

@@ -22,8 +22,9 @@ _must_check_ int collector_new(Collector **ret);
  */
 void collector_want_lines(Collector *collector);
 /*
- * After the last message: finds the lines, for at most @max_ns. *ret_lost: frames for which it ran
- * out of time or memory. What has no debugging information has none, and is not lost. -ENOMEM.
+ * Finds the lines, for at most @max_ns; to be called after the last message. *ret_lost is the
+ * number of frames for which time or memory ran out. A frame in a file without debugging
+ * information has no line, and does not count as lost. Returns -ENOMEM if there is no memory.
  */
 _must_check_ int collector_find_lines(Collector *collector, uint64_t max_ns, uint64_t *ret_lost);
 Collector *collector_free(Collector *collector);

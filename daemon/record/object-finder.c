@@ -13,7 +13,10 @@
 #define MAX_PATH_BYTES (1u << 20)
 /* Memory may be unmapped, and other memory be mapped there. */
 #define RANGE_AGE_NS NSEC_PER_SEC
-/* Of a second; a process with thousands of mappings takes milliseconds. */
+/*
+ * The most reads of maps, and the most CPU time for these, in each second. Reading the maps of a
+ * process with thousands of mappings takes milliseconds.
+ */
 #define MAX_READS 500u
 #define MAX_CPU_NS UINT64_C(50000000)
 

@@ -20,7 +20,7 @@
 
 #define OBJECT_RANGES 256u
 
-/* What is mapped in a part of a process. */
+/* A range of addresses of a process, and what is mapped there. */
 typedef struct FoundRange {
         uint32_t tgid;
         uint64_t image, read_ns; /* CLOCK_MONOTONIC, as samples have it */

@@ -23,8 +23,9 @@
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
 /*
- * Whether a program answers for what is on that device: it may keep whoever opens a file there, or
- * reads it, waiting for ever. A process sees the mounts that it maps files of.
+ * Returns true if a program answers for the files on the device @dev. Such a program may keep a
+ * process that opens or reads a file there waiting for ever. The process @tgid sees the mounts of
+ * all files that it maps, so its mounts are looked through.
  */
 static bool is_of_program(uint32_t tgid, uint64_t dev) {
         char path[32], device[32], *line = NULL;
@@ -117,7 +118,10 @@ int process_file_open_root(uint32_t tgid) {
 
 /* debug files */
 
-/* What comes of foreign bytes must not lead anywhere else, nor to what is none of these files. */
+/*
+ * Returns true if the link of @name may be looked up. It comes from the bytes of a foreign file, so
+ * it must not lead to another directory, nor to a file that is not a debug file.
+ */
 static bool is_plain(const DebugFileName *name) {
         size_t n = strnlen(name->link, sizeof(name->link)), n_suffix = strlen(DEBUG_SUFFIX);
 

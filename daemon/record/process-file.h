@@ -48,8 +48,9 @@ size_t process_file_open_debug(int root, const ProcessMapping *mapping, const De
                                int ret[static DEBUG_FILES_MAX]);
 
 /*
- * Whether the process still executes what it did when its stack began at @start_stack: another
- * program has another one. False for one that has ended.
+ * Returns true if the process still executes the program that it executed when its stack began at
+ * @start_stack; the stack of another program begins elsewhere. Returns false if the process has
+ * ended.
  */
 bool process_file_is_of_image(uint32_t tgid, uint64_t start_stack);
 

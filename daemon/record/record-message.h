@@ -4,33 +4,35 @@
 /*
  * RecordMessage
  *
- * What the job that records tells the one that unwinds, over a pair of SOCK_SEQPACKET: one message
- * a packet, a head and what belongs to its kind. Both are the same executable. What stacks and
- * files hold is of strangers; so the first one copies it and never looks into it, and the second
- * one, which does, may do nothing but read, compute and write one file.
+ * The messages from the job that records to the job that unwinds, over a pair of sockets of type
+ * SOCK_SEQPACKET. Each packet is one message: a head, and the data of its kind. Both jobs run the
+ * same executable. The contents of stacks and files come from users that are not trusted. So the
+ * job that records copies them and never looks into them; and the job that unwinds, which looks
+ * into them, may do nothing but read, compute and write one file.
  *
- *     KERNEL   a descriptor: the lines of /proc/kallsyms, as they are for who may see addresses;
- *              answered by the same without one when they are read
+ *     KERNEL   a descriptor: the lines of /proc/kallsyms, as they are for a reader that may see
+ *              addresses; the answer, when the lines are read, is a KERNEL without a descriptor
  *     MODULE   RecordModule, its path; a descriptor of the file, unless it could not be opened
- *     SEEK     the answer to that: DebugFileName, what the first one is to look for
- *     DEBUG    RecordDebug; a descriptor of a file that may be the one that is looked for
- *     PROCESS  RecordProcess, Mapping of it in ascending order; replaces what was told of it before
- *     JIT      RecordProcess, which was told before; a descriptor of the map of its code that was
- *              made at run time
- *     OBJECT   RecordObjectName, a path or a word: of what the wait of the next sample is on, or of
- *              what is mapped there
- *     SAMPLE   RecordSample, bytes of the stack; also of a waker, before the sample of its wait
- *     GROUP    CourseGroup; groups are numbered in the order in which they are told
+ *     SEEK     the answer to MODULE: DebugFileName, the file that the job that records looks for
+ *     DEBUG    RecordDebug; a descriptor of a file that may be the one that SEEK names
+ *     PROCESS  RecordProcess, its Mappings in ascending order; replaces an earlier PROCESS of it
+ *     JIT      RecordProcess, of which there was a PROCESS before; a descriptor of the map of its
+ *              code that was made at run time
+ *     OBJECT   RecordObjectName, a path or a word: the name of the object that the wait of the next
+ *              sample is on, or of what is mapped at the address of its futex
+ *     SAMPLE   RecordSample, bytes of the stack; a waker has one, too, before that of the wait that
+ *              it ended
+ *     GROUP    CourseGroup; groups are numbered in the order of these messages
  *     STEP     CourseStep
- *     CELLS    CourseCell of the last step and of groups that were told
- *     LENGTHS  RecordLengthKey, RecordLengths: a row of the table, behind all samples
- *     TIMES    SampledTime of some threads, behind all samples
- *     END      RecordSummary; a descriptor: what is to be written into
+ *     CELLS    CourseCells of the last step, for groups that had a GROUP before
+ *     LENGTHS  RecordLengthKey, RecordLengths: a row of the table of lengths, after all samples
+ *     TIMES    SampledTimes of some threads, after all samples
+ *     END      RecordSummary; a descriptor of the file into which the document is written
  *
- * It answers with a PROCESS, itself, at the beginning, and in the end with an END and a number: 0,
- * or 1 where the document found no room. Once, at any moment, it may say
+ * The job that unwinds sends a PROCESS about itself at the beginning, and in the end an END with a
+ * number: 0, or 1 if there was no room for the document. Once, at any moment, it may send
  *
- *     FULL     RecordFull: it holds nearly as much as it may, and no more should be taken
+ *     FULL     RecordFull: it holds nearly as much as it may, and no more samples should be taken
  */
 
 #include <stdbool.h>

@@ -134,7 +134,7 @@ static void write_numbers(JsonWriter *json, const char *key, const uint32_t *num
         json_write_end(json);
 }
 
-/* What is not there is no condition. */
+/* Writes the member "filter". A condition that is not set has no member in it. */
 static void write_scope(JsonWriter *json, const RecordScope *scope) {
         const RecordFilter *filter = &scope->filter;
 
@@ -968,7 +968,10 @@ static int read_condition(void *userdata, JsonScanner *scanner, Span key) {
                 filter->starter = r == 0 && is_started;
                 return r;
         }
-        /* What else is left out of the stacks this program does not know. */
+        /*
+         * Any other key but "threads" is a condition of a later version: this program does not know
+         * which samples it left out of the stacks.
+         */
         if (!span_is(key, "threads"))
                 return json_scanner_fail(scanner, "newer than this program reads");
         r = json_scanner_text(scanner, &word);

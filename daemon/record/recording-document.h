@@ -89,7 +89,7 @@ typedef struct RecordingFacts {
         RecordScope scope;
 } RecordingFacts;
 
-/* Whether it is told who ended some waits. */
+/* Returns true if the recording tells, at least for some waits, which waker ended them. */
 static inline bool recording_has_wakers(const RecordingFacts *facts) {
         return facts->holders || facts->wakers;
 }
@@ -109,7 +109,7 @@ uint64_t recording_document_estimate(const StackTable *table, const Course *cour
 /* Writes the member "recording" of an open object. */
 void recording_facts_write(JsonWriter *writer, const RecordingFacts *facts);
 
-/* What was read: its modules have no files. */
+/* A document that was read. Its modules have no files. */
 typedef struct RecordingDocument {
         RecordingFacts facts;
         StackTable table;

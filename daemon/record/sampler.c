@@ -402,7 +402,10 @@ static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
         return r;
 }
 
-/* What comes while others are passed on is left for the next time: there may be no end of it. */
+/*
+ * Samples that come while others are passed on are left for the next call of sampler_pass(): they
+ * might come without end.
+ */
 static int take_from_ring(void *userdata, void *bytes, size_t n) {
         Sampler *sampler = userdata;
         int r = pass_sample(sampler, bytes, n);
@@ -417,7 +420,10 @@ static int take_from_ring(void *userdata, void *bytes, size_t n) {
                        : -EAGAIN;
 }
 
-/* What found no room counts, too: while others are unwound, few of many may be passed on. */
+/*
+ * Makes the period longer if there are too many samples. Samples that found no room in the ring
+ * count, too: while others are unwound, only a few of many may be passed on.
+ */
 static void adapt(Sampler *sampler) {
         uint64_t n_lost = __atomic_load_n(&sampler->control->record.n_lost_ring, __ATOMIC_RELAXED);
         uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), most;
@@ -613,7 +619,10 @@ int sampler_start(Sampler *sampler) {
 
         if (control->id != 0)
                 return -EBUSY;
-        /* What an earlier one left behind is of no use to this one. */
+        /*
+         * A failure and rows of lengths that an earlier recording left behind are of no use to this
+         * one.
+         */
         sampler->failure = 0;
         sampler->summary.has_lengths = sampler->options.waiting && sampler->options.lengths >= 0;
         if (sampler->summary.has_lengths)

@@ -73,5 +73,5 @@ _must_check_ int sampler_pass(Sampler *sampler, uint64_t until_ns);
 RecordEnd sampler_end(const Sampler *sampler);
 /* Ends, passes on the rest, and the waits that go on. -EPIPE, -errno. */
 _must_check_ int sampler_stop(Sampler *sampler);
-/* What there is to say of it so far. */
+/* Writes the facts about the recording so far into *ret. */
 void sampler_summarize(const Sampler *sampler, RecordSummary *ret);

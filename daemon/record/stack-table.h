@@ -47,7 +47,7 @@ typedef struct StackThread {
         uint64_t ns[_RECORD_PLACE_MAX]; /* with times: in each place while samples were taken */
 } StackThread;
 
-/* Who ended a wait: the number of a thread from STACK_WAKER_FIRST on, or one of these. */
+/* The waker that ended a wait: one of these, or STACK_WAKER_FIRST plus the number of a thread. */
 enum {
         STACK_WAKER_NONE,      /* it is no wait, or nobody wanted to know */
         STACK_WAKER_UNKNOWN,   /* it was not seen */
@@ -59,7 +59,7 @@ enum {
 #define STACK_WAKER_NAMES \
         { "none", "unknown", "later", "interrupt" }
 
-/* What waits are on; numbers of objects begin with 1. */
+/* An object that waits are on. The numbers of objects begin with 1. */
 typedef struct StackObject {
         uint32_t kind; /* RecordObjectKind */
         uint32_t name; /* where in the names */
@@ -116,7 +116,10 @@ typedef struct StackTable {
         StackObject *objects;
         size_t n_objects, n_objects_allocated, n_object_bytes;
         Index by_object;
-        /* Which objects are behind which stack: numbers of both, one pair behind the other. */
+        /*
+         * Pairs, one after the other, of the number of a stack and the number of an object that
+         * waits with this stack are on.
+         */
         uint32_t (*pairs)[2];
         size_t n_pairs, n_pairs_allocated;
         Index by_pair;
@@ -174,6 +177,6 @@ _must_check_ int stack_table_add_sample(StackTable *table, const StackSampleKey 
                                         uint64_t weight_ns);
 /* One that was added up elsewhere, and has a key that is not there. -ENOMEM. */
 _must_check_ int stack_table_put_sample(StackTable *table, const StackSample *sample);
-/* Adds to the row of that key. What is behind the end of a name makes no difference. -ENOMEM. */
+/* Adds to the row of that key. Bytes after the end of a name make no difference. -ENOMEM. */
 _must_check_ int stack_table_add_lengths(StackTable *table, const RecordLengthKey *key,
                                          const RecordLengths *lengths);

@@ -33,8 +33,8 @@ void service_open_spool(Manager *manager);
  */
 void service_load_programs(Manager *manager);
 /*
- * New settings for what begins from now on; requests that run end with the old ones. What the users
- * may have is set before.
+ * Sets the settings for requests that begin from now on; requests that run end with the old
+ * settings. The caller sets the limits of the users before this call.
  */
 void service_configure(Manager *manager, const ManagerSettings *settings);
 /* Ends every request with an error, which its caller can read if the server is still there. */

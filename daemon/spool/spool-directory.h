@@ -18,8 +18,8 @@
 #include "base/name.h"
 
 /*
- * What the functions of a spool return besides 0 and a negative errno. Each code is one error of
- * the protocol; spool-failure.c translates.
+ * The codes that functions of a spool return besides 0 and a negative errno. Each code is one error
+ * of the protocol; spool-failure.c translates them.
  */
 enum {
         SPOOL_OK,
@@ -56,7 +56,10 @@ typedef struct SpoolChange {
         Buffer removed, added; /* names, each with its NUL */
 } SpoolChange;
 
-/* What lists tell of a snapshot, and what has to be known to make room for another one. */
+/*
+ * The facts about a snapshot that lists show, and those that are needed to make room for another
+ * snapshot.
+ */
 typedef struct IndexEntry {
         unsigned n_refs; /* in a view; 0 elsewhere */
         char name[SNAPSHOT_NAME_MAX_CHARS + 1];

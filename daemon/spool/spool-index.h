@@ -79,7 +79,10 @@ _must_check_ int spool_index_end(SpoolIndex *index, Span stamp);
  */
 void spool_index_follow(SpoolIndex *index, Span change);
 
-/* What is known of a snapshot, without a text; @entry is of spool_read_entry(). */
+/*
+ * Writes the facts about a snapshot into *ret, without a text. @entry comes from
+ * spool_read_entry().
+ */
 void spool_entry_index(const SpoolEntry *entry, IndexEntry *ret);
 
 /* A job, which is the same program, tells by plain data: */

@@ -86,9 +86,9 @@ int users_ask(const Users *users, uid_t uid, Use use, uint64_t n) {
                 is_all = false;
         } else if (use == USE_STUCK) {
                 /*
-                 * Jobs hang in files of their user. Of all users together so many are borne that a
-                 * few users cannot lock out the others, who are refused only when the memory that
-                 * hanging jobs keep is too much for the host.
+                 * Jobs hang in files of their user. The bound on hanging jobs of all users together
+                 * is so high that a few users cannot lock out the others. The others are refused
+                 * only when the memory that hanging jobs keep is too much for the host.
                  */
                 is_user |= n_held > 0 && users->n[use] >= LIMIT_STUCK_JOBS;
         }

@@ -148,7 +148,10 @@ static int analysis_on_exited(void *userdata, Side end, const ExitedRow *row) {
         return cohorts_add_exited(&analysis->cohorts[analysis->column], end, row);
 }
 
-/* Of two intervals the sections take the end of each, and that is their side. */
+/*
+ * When two intervals are compared, the sections take only the snapshot at the end of each, and the
+ * number of the interval is the side.
+ */
 static int analysis_on_smaps(void *userdata, Side side, const ThreadSample *sample,
                              Span smaps_json) {
         Analysis *analysis = userdata;
@@ -268,7 +271,7 @@ static int analysis_read(Analysis *analysis) {
                 r = analysis_read_names(&read, &subjects[i]);
         /* The names are known: now the numbers of all threads. */
         for (unsigned i = 0; i < analysis->setup.n_columns && r == 0; i++) {
-                /* What is tallied of two snapshots has them as its ends. */
+                /* Two snapshots that are no interval share one tally, and are its two ends. */
                 analysis->column = analysis->begins[i] ? i : 0;
                 r = analysis_read_column(&read, i, (Side) i, analysis->begins[i],
                                          analysis->ends[i]);

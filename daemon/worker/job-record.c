@@ -489,7 +489,10 @@ int work_record(Work *work) {
 
 /* unwind */
 
-/* Who waits for the recording waits for this: a third of what a job may be silent for. */
+/*
+ * The time that is spent on finding lines of the source. The caller that waits for the recording
+ * waits for this, too. It is a third of the time for which a job may be silent.
+ */
 #define FIND_LINES_NS (20 * NSEC_PER_SEC)
 
 static RecordingFacts facts_of(const RecordSummary *summary, const Collector *collector) {

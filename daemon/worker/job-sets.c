@@ -251,7 +251,10 @@ static void write_group(const void *userdata, size_t index, JsonWriter *writer) 
 
 /* stacks */
 
-/* What one recording has done; 64 of them are not in memory at once. */
+/*
+ * Adds the stacks of one recording to @stacks. The recording is freed at the end: there may be up
+ * to 64 of them, and they are not in memory at once.
+ */
 static int take_stacks(SetAnalysis *sets, const SetSubject *member, StackSet *stacks,
                        RecordingFacts *ret_facts) {
         _cleanup_(recording_document_done) RecordingDocument recording = {};

@@ -4,9 +4,9 @@
 /*
  * RecordedStacks
  *
- * What a call about stacks reads of a recording: the document between the snapshots of its ends,
- * and both of these, by which the exact times of threads are divided among stacks. What is filled
- * is the caller's to free in any case.
+ * Reads the parts of a recording that a call about stacks needs: the document between the snapshots
+ * of its two ends, and both of these snapshots, by which the exact times of threads are divided
+ * among stacks. The caller frees the objects that these functions fill, also after a failure.
  */
 
 #include <stdbool.h>

@@ -19,7 +19,7 @@ _must_check_ int file_read_at(int fd, void *bytes, size_t n, uint64_t offset, si
 _must_check_ int file_write(int fd, const void *bytes, size_t n);
 
 /*
- * Makes the directory @path and those above it, for nobody but us, and syncs their names. What is
- * there already, of whatever kind, is fine as it is. 0 or a negative errno.
+ * Makes the directory @path and those above it, for nobody but us, and syncs their names. A file
+ * that is there already, of whatever kind, is left as it is and is no error. 0 or a negative errno.
  */
 _must_check_ int directory_make(const char *path);

@@ -8,9 +8,9 @@
  * container. Its sections are the members that can be large. Each is one row in the table of its
  * kind of document, and that row is all that the reader and the writer of documents know of it.
  *
- * It is read as a stream, section by section in the order of the file, and the elements of a
- * section one at a time: memory does not grow with their number. What is no section is left to the
- * kind of document.
+ * A document is read as a stream, section by section in the order of the file, and the elements of
+ * a section one at a time: memory does not grow with their number. A member that is no section is
+ * left to the kind of document.
  */
 
 #include <stdbool.h>

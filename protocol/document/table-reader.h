@@ -6,7 +6,7 @@
  *
  * A section that is a table, {"columns": [NAME, ...], "rows": [[CELL, ...], ...]}, read row by row.
  * Columns may come in any order; one that this program does not know is skipped, and a cell that is
- * null has no value. Of the rows only the present one is kept.
+ * null has no value. Only the row that is being read is kept.
  */
 
 #include "base/macro.h"

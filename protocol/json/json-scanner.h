@@ -113,16 +113,17 @@ static inline bool json_scanner_has_u64(const JsonScanner *scanner, uint64_t *re
 
 /*
  * Inside an array, behind a value of it: reads up to @n unsigned integers that come next, each as
- * json_scanner_next() does, but in fewer steps. Returns how many it read. What it stops at, for any
- * reason, json_scanner_next() reads or complains about.
+ * json_scanner_next() does, but in fewer steps. Returns how many it read. It may stop early, for
+ * any reason; json_scanner_next() then reads the next token or complains about it.
  */
 size_t json_scanner_counts(JsonScanner *scanner, uint64_t *ret, size_t n);
 
 /* After a KEY, consumes its whole value. After OBJECT or ARRAY, consumes the rest of it. */
 _must_check_ int json_scanner_skip(JsonScanner *scanner);
 /*
- * Inside an object or array, consumes the rest of it. What of that is at hand is stepped over
- * without a check, so this is for text that is read once more, and is checked then.
+ * Inside an object or array, consumes the rest of it. If the end of it is in memory already, the
+ * text up to there is stepped over without a check; so this is for text that is read once more, and
+ * is checked then.
  */
 _must_check_ int json_scanner_leave(JsonScanner *scanner);
 /*

@@ -24,6 +24,6 @@
 typedef enum RecordPlace { RECORD_PLACES(RECORD_PLACE_ID) _RECORD_PLACE_MAX } RecordPlace;
 
 #define RECORD_PLACE_NAME(name) #name,
-/* What files and replies call them. */
+/* The names of the places in files and replies. */
 #define RECORD_PLACE_NAMES \
         { RECORD_PLACES(RECORD_PLACE_NAME) }

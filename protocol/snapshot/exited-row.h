@@ -42,9 +42,10 @@ typedef struct ExitedRow {
          */
         uint64_t young, young_run_ns;
         /*
-         * The uid of who answers for the threads; without, the row is of several owners. What the
-         * row stands for, when it was made, and when a thread was last added to it: CLOCK_BOOTTIME.
-         * Files of earlier versions have none of these.
+         * @owner is the uid of the user that answers for the threads; without has_owner, the row is
+         * of several owners. @folded says what the row stands for, @born_boottime_ns when the row
+         * was made, and @grew_boottime_ns when a thread was last added to it, both by
+         * CLOCK_BOOTTIME. Files of earlier versions have none of these.
          */
         bool has_owner, has_times;
         uint64_t owner, folded, born_boottime_ns, grew_boottime_ns;
@@ -125,8 +126,9 @@ ExitedColumn exited_column_find(Span name);
 uint64_t *exited_column_count(ExitedRow *row, ExitedColumn column);
 
 /*
- * Appends one row of the table "dead" to @buffer: [...], for snapshot_writer_rows(). What the
- * sample has beside the columns is left out. 0, or a negative errno with @buffer as it was.
+ * Appends one row of the table "dead" to @buffer: [...], for snapshot_writer_rows(). Values of the
+ * sample for which the table has no column are left out. 0, or a negative errno with @buffer as it
+ * was.
  */
 _must_check_ int exited_row_encode(Buffer *buffer, const ExitedRow *row);
 /* Writes the same cells as members of an object that is open, by the names of their columns. */

@@ -56,7 +56,7 @@ typedef struct SnapshotVisitor {
 #define SNAPSHOT_PAGES ((UINT32_C(1) << 31) / SNAPSHOT_PAGE_IDS)
 
 typedef struct SnapshotReader {
-        /* What was read so far. */
+        /* Values that were read so far. */
         uint32_t format_version;       /* UINT32_MAX: that or more */
         uint64_t captured_realtime_ns; /* "captured_at_unix_ns", 0 when missing */
         uint64_t n_threads, n_processes;

@@ -20,7 +20,9 @@ typedef enum SectionAbout {
         SECTION_ABOUT_HOST_PART, /* a part of metric/host-part.h: totals, some by CPU, disk, ... */
 } SectionAbout;
 
-/* What the rows of a section have, and the words for them. Everything is static. */
+/*
+ * The properties of the rows of a section, and the words for them. All pointers are to static data.
+ */
 typedef struct SectionForm {
         bool is_of_states; /* of which two intervals have one at each end */
         SourceId source;

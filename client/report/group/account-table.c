@@ -149,9 +149,10 @@ void account_table_add(AccountTable *table, json_object *row, bool is_command) {
                 table->most_written = MAX_OF(table->most_written, written);
         }
         /*
-         * A column that has half of the weight of a group makes room after all those in which
-         * nothing moved; else each has its place. The table looks when it prints. Of the two
-         * columns of bytes, the one with fewer makes room first.
+         * A column that has half of the weight of a group makes room after all columns in which
+         * nothing moved; every other column keeps its place in the order in which columns make
+         * room. The table reads this order when it prints. Between the columns of bytes read and
+         * bytes written, the one with fewer bytes makes room first.
          */
         for (size_t i = 0; i < table->n_columns; i++) {
                 bool swaps = table->most_written > table->most_read;

@@ -38,7 +38,7 @@ static const SectionPlace stats_places[] = { SECTION_STATS(PLACE) };
 static const SectionPlace limits_places[] = { SECTION_LIMITS(PLACE) };
 static const SectionPlace pressure_places[] = { SECTION_PRESSURES(PLACE) };
 
-/* Of the sections whose rows have several values. */
+/* The places of the values in those sections whose rows have several values. */
 static const struct {
         const SectionPlace *places;
         size_t n;

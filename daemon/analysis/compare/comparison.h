@@ -107,9 +107,9 @@ typedef struct Comparison {
          */
         uint64_t n_hidden_rows;
         /*
-         * What is above the threshold of the view: rows, counters that were reset included, and
-         * groups that only one side has; also beyond the limit. 0 without a threshold or with one
-         * side.
+         * The number of rows that are above the threshold of the view, rows of counters that were
+         * reset included, plus the number of groups that only one side has. Rows and groups beyond
+         * the limit count, too. The number is 0 without a threshold or with one side.
          */
         uint64_t n_rows_above_threshold;
 } Comparison;

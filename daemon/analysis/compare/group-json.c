@@ -101,8 +101,8 @@ void life_counts_write_json(JsonWriter *writer, const LifeCounts *lives, const c
 }
 
 /*
- * What became of the threads of each column; of several an object with all of them stands in place
- * of each member.
+ * Writes what became of the threads of each column. If there are several columns, each member is an
+ * object with one value for each of them.
  */
 static void write_lives(JsonWriter *writer, const Group *group, unsigned column, unsigned end) {
         enum { LIVES, EXITS, BIRTHS, STARTED_BY };
@@ -269,7 +269,8 @@ static RowWork work_of_row(const Row *row) {
         if (ret.value.kind != VALUE_ABSENT)
                 return ret;
         /*
-         * What the sides lack, too, they explain, and an absent input the row of that metric.
+         * If the sides lack the value as well, their reasons explain it. The row of an input that
+         * is absent explains why the input is absent.
          */
         if (work.outcome == DERIVED_DENOMINATOR_ZERO) {
                 derived_format_zero(&derived_table[row->id], text);

@@ -41,7 +41,7 @@ bool row_is_wanted(const View *view, unsigned index);
 /* Taskstats accounting repeats other rows and ranks no groups unless it is named. */
 bool row_ranks(unsigned index);
 
-/* What a row makes of the account of a column. */
+/* The kind of value that a row takes from the account of a column. */
 typedef enum RowTerm {
         ROW_BEGIN, /* what threads had at an end of an interval whose begin is kept, */
         ROW_END,   /* sums of whole lives among it */

@@ -15,7 +15,10 @@ void cohorts_done(Cohorts *cohorts) {
 
 /* times */
 
-/* What the times are made of: the first of the metrics that is known. */
+/*
+ * The parts that the times of a cohort are made of. The value of a part is that of the first of its
+ * metrics that is known.
+ */
 enum { RUNNING, WAITING, STORAGE, THRASHING, SWAPIN, FREEPAGES, COMPACTION, ASYNC_IO, _PART_MAX };
 static const struct {
         unsigned n;
@@ -33,8 +36,9 @@ static const struct {
 };
 
 /*
- * What a thread did in the interval; of one that has exited, less what it had by then. True when
- * there is any time.
+ * Reads the times that a thread spent in the interval. For a thread that has exited, they are the
+ * times that it had at the begin of the interval, which the caller subtracts. Returns true if any
+ * of the times is not 0.
  */
 static bool read_times(const ThreadSample *before, const ThreadSample *after,
                        uint64_t ret[static _COHORT_TIME_MAX]) {

@@ -35,7 +35,9 @@ void group_column_done(GroupColumn *of) {
 
 /* adding */
 
-/* What is compared at both ends: work, and besides it peaks and minima. */
+/*
+ * The metrics that are compared at both ends of a column: those of work, and also peaks and minima.
+ */
 #define IS_WORK(member, type)                           \
         (METRIC_KIND_OF(type) == METRIC_KIND_COUNTER && \
          (int) METRIC_##member != METRIC_thread_count)

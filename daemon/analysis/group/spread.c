@@ -29,7 +29,7 @@ int spread_names_add(SpreadNames *names, Span name, uint32_t *ret) {
 #define ABSENT UINT16_MAX
 _Static_assert(SPREAD_BUCKETS < ABSENT, "a place is sixteen bits wide");
 
-/* Which metrics have a spread, numbered without gaps. */
+/* The metrics that have a spread are numbered without gaps. */
 #define HAS_SPREAD(member, type)                                    \
         ((int) METRIC_KIND_OF(type) == (int) METRIC_KIND_COUNTER && \
          (int) METRIC_##member != METRIC_thread_count)

@@ -185,7 +185,7 @@ GroupNames group_names(const Group *group, ViewAxis axis) {
         case VIEW_AXIS_ALL:
                 return all_names(group);
         case VIEW_AXIS_THREAD:
-                /* Of an own key skip pid, tid and start, which are digits. */
+                /* In the key of a single thread, skip pid, tid and start, which are digits. */
                 for (unsigned i = 0; i < 3; i++) {
                         const char *joint = memchr(key.bytes, KEY_JOINT, key.n);
 

@@ -6,7 +6,7 @@
  *
  * The skeleton of a name: the name with the parts replaced that number its instances, so that
  * worker-3 and worker-7 share worker-{N}. Names are bytes; letters, digits and hex are ASCII. A
- * skeleton is a pure function of the name. Whether it becomes a key is decided by the census.
+ * skeleton is a pure function of the name. The census decides whether the skeleton becomes a key.
  *
  *     {U}     a UUID of lower-case hex digits, joined by '-' or by '_' throughout
  *     {N}     a run of digits

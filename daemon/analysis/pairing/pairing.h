@@ -110,7 +110,7 @@ const PairingMatch *pairing_get(const Pairing *pairing, size_t index);
 /*
  * Writes an array of {before, after, by, beforeRoot, afterRoot, shared, jaccard}: pairs that the
  * view states, then equal sets, then the others with the best matches first, then cgroups that were
- * paired by their parents; at most PAIRING_MAX_WRITTEN. Of NULL there are none.
+ * paired by their parents; at most PAIRING_MAX_WRITTEN. If @pairing is NULL, the array is empty.
  */
 void pairing_write_json(const Pairing *pairing, JsonWriter *writer);
 

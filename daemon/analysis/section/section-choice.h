@@ -4,9 +4,9 @@
 /*
  * SectionChoice
  *
- * Decides which rows of a section a view wants and, where the view's limit is too low for all
- * cgroups, those of the cgroups that moved most, as with groups of threads. Of processes the first
- * ones are kept. Rows keep their order.
+ * Decides which rows of a section a view wants. If the view's limit is too low for all cgroups,
+ * only the rows of the cgroups that moved most are kept, as is done for groups of threads. If it is
+ * too low for all processes, the first processes are kept. Rows keep their order.
  */
 
 #include "analysis/section/section-row.h"

@@ -4,13 +4,13 @@
 /*
  * SectionRow
  *
- * The rows of all sections, one after the other: what a row is about and the values that it has.
- * Whether a section has data, which rows of it a view wants, which cgroups moved most and what is
- * written are questions to its rows.
+ * The rows of all sections, one after the other. A row tells what it is about and has the values.
+ * All facts about a section are found by going through its rows: whether it has data, which of its
+ * rows a view wants, which cgroups moved most, and what is written.
  *
- * Cgroups come in the order of their keys, pressure by resource first, then the names of values;
- * processes come as smaps_order() has them. Rows that no side has data for do not come: cgroups
- * without any limit, resources without any pressure.
+ * Cgroups come in the order of their keys, pressure by resource first, then by the names of values;
+ * processes come in the order of smaps_order(). Rows for which no side has data are left out:
+ * cgroups without any limit, resources without any pressure.
  */
 
 #include "analysis/section/section-model.h"

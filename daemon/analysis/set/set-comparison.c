@@ -117,7 +117,10 @@ int set_comparison_end(SetComparison *comparison) {
 
 /* tests */
 
-/* What a row of all groups moved is measured by, as an ImpactScale is by totals. */
+/*
+ * Sets the denominators by which the change of a row is measured. They are made of the medians of
+ * all groups, as those of impact_scale_init() are made of their totals.
+ */
 static void init_scale(SetComparison *comparison) {
         double values[SET_MAX_CAPTURES];
 

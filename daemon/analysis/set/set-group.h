@@ -95,7 +95,7 @@ typedef struct SetRow {
 
 #define SET_NO_SLOT UINT8_MAX
 
-/* Which rows have samples. */
+/* The rows that have samples. */
 typedef struct SetRowList {
         uint8_t slots[ROW_MAX]; /* where a group has the samples of a row; SET_NO_SLOT: nowhere */
         bool wanted[ROW_MAX];   /* shown, not only sorted by or weighed */
@@ -123,7 +123,7 @@ typedef struct SetCapture {
         ColumnSetup column;
 } SetCapture;
 
-/* What groups have samples of besides their rows. */
+/* The figures of a group that have samples, besides its rows. */
 typedef enum SetFigure {
         SET_THREADS, /* the number of threads */
         SET_ALIVE,   /* how long its threads were alive in a second, in ns */

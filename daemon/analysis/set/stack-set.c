@@ -50,7 +50,10 @@ static int number_of(StackSet *set, Span name, uint32_t *ret) {
 
 /* one recording */
 
-/* What its stacks are called here: a number for each of its frames. */
+/*
+ * The state while the stacks of one recording are added to the set. In the set, a stack is named by
+ * a number for each of its frames.
+ */
 typedef struct Taking {
         StackSet *set;
         const StackView *view;
@@ -303,7 +306,10 @@ static const char *reason_of_no_test(const StackSetRow *row, const Quartiles sid
                "equally much";
 }
 
-/* Of @n samples in threads. */
+/*
+ * Writes and returns the quartiles of @n samples. The samples are numbers of threads; the quartiles
+ * are in nanoseconds per second.
+ */
 static Quartiles write_side(unsigned side, double *values, size_t n, JsonWriter *writer) {
         static const char *const names[SIDES] = { "before", "after" };
         Quartiles quartiles;

@@ -218,7 +218,7 @@ static uint64_t share(uint64_t total, uint64_t part, uint64_t whole) {
         return (uint64_t) ((unsigned __int128) total * part / whole);
 }
 
-/* What rows are made of. */
+/* The arguments and the state of stack_view_divide(), which makes the rows. */
 typedef struct Division {
         StackView *view;
         const RecordingDocument *recording;
@@ -271,9 +271,10 @@ static int add_unsampled(Division *division, StackRow row, uint32_t stack, uint6
 }
 
 /*
- * Divides the time of one thread in one place among @samples, which are all of it. @is_known:
- * @exact_ns is that time. @all_taken: every interval is a sample. What rounding leaves goes to the
- * last one: the sum is exact. @times: NULL where no snapshot has the thread.
+ * Divides the time of one thread in one place among @samples, which are all samples of the thread
+ * in that place. @is_known: @times has the exact time. @all_taken: every interval is a sample. The
+ * remainder of the rounding goes to the last sample, so that the sum is exact. @times: NULL if no
+ * snapshot has the thread.
  */
 static int divide(Division *division, StackRow row, const StackSample *samples, size_t n,
                   bool is_known, bool all_taken, StackTimes *times) {
@@ -594,8 +595,8 @@ static void find_outside(StackView *view, const RecordingFacts *facts) {
 }
 
 /*
- * What the recording says of threads: how long they were sampled, and whether the filter takes
- * them. One that only woke others is not told to be.
+ * Takes from the recording how long each thread was sampled, and whether the filter takes the
+ * thread. The recording does not say whether the filter takes a thread that only woke others.
  */
 static void match_threads(StackView *view, const RecordingDocument *recording, uint32_t user_hz) {
         const StackTable *table = &recording->table;
@@ -680,7 +681,7 @@ static int divide_all(Division *division) {
                 if (times)
                         times->known &= ~bit;
         }
-        /* What has no sample at all. */
+        /* Adds the times of threads in places for which there is no sample at all. */
         for (size_t i = 0; i < view->n_times && r == 0; i++)
                 for (unsigned place = 0; place < _RECORD_PLACE_MAX && r == 0; place++) {
                         StackTimes *times = &view->times[i];

@@ -4,19 +4,20 @@
 /*
  * StackView
  *
- * Divides the exact time of threads among their sampled stacks. How long a thread ran, waited for a
- * CPU and waited for each reason is known from the snapshots of both ends; samples only
- * divide it. Two strata: intervals of at least the sampling period were all taken, so that their
- * stacks have exact time; what is left is divided among the stacks of short samples by their
- * weights. Where there is none, the rest is of a stack that says so. So the rows of one thread add
- * up to its time, to the nanosecond.
+ * Divides the exact time of threads among their sampled stacks. The snapshots of both ends tell how
+ * long a thread ran, waited for a CPU and waited for each reason; samples only divide that time.
+ * There are two strata. Intervals of at least the sampling period were all taken, so that their
+ * stacks have exact time. The remaining time is divided among the stacks of short samples by their
+ * weights. If there are no short samples, the remaining time belongs to a stack that says so. So
+ * the rows of one thread add up to its time, to the nanosecond.
  *
- * Of a thread that was not there at the end nothing is exact: its rows are what samples estimate.
- * So it is with intervals of a length, where others are left out. Threads that the filter of the
- * recording does not take have no rows.
+ * For a thread that was not there at the end, nothing is exact: its rows are estimates from
+ * samples. The same holds for intervals if the recording took only those of some lengths and left
+ * out others. Threads that the filter of the recording does not take have no rows.
  *
- * The time of waits can be divided further, by who ended them. What they were on divides the time
- * of each row once more: as the samples of that row do.
+ * The time of waits can be divided further, by who ended the waits. The time of each row is divided
+ * once more by the objects that its waits were on, in the proportion that the samples of that row
+ * show.
  */
 
 #include <stdbool.h>
@@ -60,13 +61,16 @@ typedef struct StackTimes {
         uint32_t process, comm; /* where in the names; each ends in NUL */
 } StackTimes;
 
-/* Who ended waits: threads of one name in one process name, or something else. */
+/* The waker that ended waits: threads of one name in one process name, or something else. */
 typedef struct StackWaker {
         uint32_t kind;          /* STACK_WAKER_FIRST: a thread; else a word below it */
         uint32_t process, comm; /* of a thread: where in the labels */
 } StackWaker;
 
-/* What the waits of a row were on, for so long; the heaviest first. */
+/*
+ * An object that waits of a row were on, and for how long. The objects of a row are sorted by that
+ * time, the longest first.
+ */
 typedef struct StackOn {
         uint32_t object; /* of the recording; STACK_OBJECT_OTHERS */
         uint64_t ns;
@@ -120,7 +124,10 @@ _must_check_ int stack_view_divide(StackView *view, const RecordingDocument *rec
 static inline bool stack_view_has_waker(unsigned place) {
         return place != RECORD_PLACE_running && place != RECORD_PLACE_run_queue;
 }
-/* What stands in place of functions where a stack is none; NULL: it is one. */
+/*
+ * Returns the word that stands in place of functions if @stack is not the number of a stack; NULL
+ * if it is one.
+ */
 const char *stack_word(uint32_t stack);
 /* A frame's name, or where it is in its file; may be in @text, until the next call. */
 Span stack_frame_name(const RecordingDocument *recording, const StackFrame *frame, Buffer *text);

@@ -59,9 +59,9 @@ typedef struct ExitedSpan {
 /* Begins anew. 0 or -ENOMEM. */
 _must_check_ int exited_span_begin(ExitedSpan *span);
 /*
- * True when a row of the ledger at that @end counts in the interval; if it is part of another in
- * the later snapshot, *row is called as that is. Names are borrowed from the list. What of a row
- * was not of the interval has no parent any more.
+ * True when a row of the ledger at that @end counts in the interval. If the row is part of another
+ * row in the later snapshot, *row gets the names of that row, which are borrowed from the list. A
+ * row that has nothing of the interval in it loses its parent.
  */
 bool exited_span_place(ExitedSpan *span, unsigned end, ExitedRow *row);
 /* The same of a thread that ended in the interval, with the names that it ended with. */

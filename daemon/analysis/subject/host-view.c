@@ -66,7 +66,10 @@ int subject_host_use(Subject *before, Subject *after, Subject **ret_culprit, Hos
         if (r == 0)
                 *ret = host_use_of(before ? &earlier : NULL, &later, &difference);
         if (r == 0 && !ret->n_cpus.known) {
-                /* Every version records the CPUs there. Who needs a broken context complains. */
+                /*
+                 * Every version records the number of CPUs in the host context. A broken context is
+                 * no error here: the callers that need the context complain.
+                 */
                 r = host_context_find(buffer_span(&after->host), "online_cpus", &text, &found);
                 if (r == 0 && found && number_parse_u64(buffer_span(&text), &n) && n > 0)
                         ret->n_cpus = amount_of(n);

@@ -68,8 +68,8 @@ typedef struct SubjectVisitor {
 } SubjectVisitor;
 
 /*
- * Of a recording, the head is that of the whole, and nothing can be read before
- * subject_open_parts().
+ * If the file is a recording, the head is that of the whole recording, and no snapshot in it can be
+ * read before subject_open_parts().
  */
 void subject_init(Subject *subject);
 void subject_done(Subject *subject);

@@ -9,14 +9,15 @@
  * Tables and segments are read here, one window at a time, because libelf gives out only whole
  * sections: the symbols of a large program alone would be a multiple of what this may take.
  *
- * The file belongs to somebody else and may be made to hurt. Every offset is checked before it is
- * used, and the work that a file may ask for is bounded: past ELF_READ_BYTES_MAX nothing more is
- * read. Nothing is mapped, here or by libelf (ELF_C_READ): a file that its owner cuts off meanwhile
- * would end a process that has it mapped. Only files of this machine's byte order are read.
+ * The file belongs to somebody else and may be made to do harm. Every offset is checked before it
+ * is used, and the work that a file may ask for is bounded: past ELF_READ_BYTES_MAX nothing more is
+ * read. Nothing is mapped, here or by libelf (ELF_C_READ): a file that its owner truncates
+ * meanwhile would end a process that has it mapped. Only files of this machine's byte order are
+ * read.
  *
- * What is not there (the address, a further entry) is no failure: the answer is false. A failure
- * stays in the ElfFile, and from then on nothing is there. Who asks for several things looks at it
- * in the end.
+ * It is no failure if something is not in the file (the address, a further entry): the answer is
+ * false. A failure is kept in the ElfFile, and from then on every answer is that nothing is there.
+ * So a caller that asks for several things needs to check for a failure only at the end.
  */
 
 #include <elf.h>
@@ -129,7 +130,8 @@ typedef struct ElfRelocation {
 
 /*
  * The relocations that carry their addends (RELA), and behind them those of the procedure linkage
- * table. What RELR moves has its value in place and is not listed. A copy goes through them anew.
+ * table. The words that RELR relocates have their values in place and are not listed. To go through
+ * the relocations anew, use a copy of the struct as elf_relocations_find() made it.
  */
 typedef struct ElfRelocations {
         ElfTable tables[2];

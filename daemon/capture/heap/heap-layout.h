@@ -4,14 +4,14 @@
 /*
  * HeapLayout, ThreadLayout
  *
- * The two things that files tell.
+ * The two kinds of facts that are found in files.
  *
  * A program or library that contains jemalloc (5.0 and later) keeps two counters of each thread.
  * Their place is found in the file alone: neither symbols nor debugging information are needed.
  * jemalloc's own table of names leads to the functions behind "thread.allocated" and its siblings,
  * whose instructions hold the offsets of the counters in its struct; relocations, a symbol or the
- * initial image of the thread-local block tell where that struct is. What contradicts itself is
- * refused.
+ * initial image of the thread-local block tell where that struct is. A file whose contents
+ * contradict each other is refused.
  */
 
 #include <stdbool.h>

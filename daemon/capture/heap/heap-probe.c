@@ -18,11 +18,11 @@
 const bool heap_probe_is_built = true;
 
 /*
- * What is known of the file of a module. Most processes have the same libraries, so a file is
- * identified once a capture, and not once a process, where the device and number that maps tells
- * are those of the file alone. On btrfs they are not: maps has one device for all subvolumes, each
- * of which counts its files by itself. So what statx(2) names otherwise than maps is known in its
- * process only, by the module's index.
+ * The facts that are known about the file of a module. Most processes have the same libraries. So a
+ * file is identified once per capture, and not once per process, if the device and inode number in
+ * /proc/PID/maps are those of this file alone. On btrfs they are not: maps has one device for all
+ * subvolumes, and each subvolume numbers its files by itself. So if statx(2) tells another device
+ * or number than maps, the file is known in its process only, by the module's index.
  */
 typedef struct KnownFile {
         uint64_t key[2]; /* device and number, or the index in the list */

@@ -94,10 +94,12 @@ _must_check_ int heap_reader_new(Heap *heap, Readings *readings, HeapSummary *su
                                  HeapReader **ret);
 
 /*
- * After all else that is read of the processes of their batch: first of each of them, then
- * once of the batch, which waits for it; *ret is set by the second at the latest. What was found of
- * a process is good until it executes another program or, of its counters, maps more code; of all
- * processes that do not use jemalloc, which are most, and for commands that is a look into a table.
+ * Call these after everything else was read of the processes of a batch: heap_reader_add() for each
+ * process, then heap_reader_read() once for the batch, which waits for the answers. *ret is set by
+ * heap_reader_read() at the latest. The findings about a process are valid until it executes
+ * another program; those about its counters also become invalid when it maps more code. For
+ * commands, and for all processes that do not use jemalloc, which are most, a valid finding is only
+ * looked up in a table.
  */
 void heap_reader_add(HeapReader *reader, const BatchProcess *process, CommandPlace *ret);
 void heap_reader_read(HeapReader *reader);

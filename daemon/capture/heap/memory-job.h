@@ -188,7 +188,10 @@ extern const bool heap_probe_is_built;
 _must_check_ int heap_probe_new(MemoryJob *job, HeapProbe **ret);
 HeapProbe *heap_probe_free(HeapProbe *probe);
 
-/* Of @asked all processes are there. 0; -EINVAL for what is no question; -ENOMEM. */
+/*
+ * @asked must have all of the processes that it counts. Returns 0; -EINVAL if @asked is not a valid
+ * question; -ENOMEM.
+ */
 _must_check_ int heap_probe_answer(HeapProbe *probe, const HeapAsked *asked, HeapAnswered *ret);
 /* Tries on one thread whether this user may read the process at all. */
 HeapFailure heap_probe_try(HeapProbe *probe, const MemoryLife *life);

@@ -160,8 +160,9 @@ bool thread_block_is_sound(uint16_t machine, const uint64_t words[static THREAD_
 }
 
 /*
- * The ring of a process of one thread points to that thread in both directions. What points to
- * itself in the first of them only is glibc's.
+ * musl links the threads of a process in a ring. In a process with one thread, the links in both
+ * directions point to that thread. A block in which only the first of these two words points to the
+ * block itself is one of glibc.
  */
 bool thread_block_is_musl(uint16_t machine, const uint64_t words[static THREAD_BLOCK_WORDS],
                           uint64_t pointer, uint32_t number) {
@@ -509,9 +510,9 @@ static void check_block(CounterReader *reader, ThreadWords *words) {
 
         if (reader->is_saved) {
                 /*
-                 * An empty list is a head that points to itself, so a copy of struct pthread that a
-                 * program made for itself is no thread. Of a thread that has a robust mutex locked
-                 * the kernel is asked.
+                 * The head of an empty list points to itself, so a copy of struct pthread that a
+                 * program made for itself is not taken for a thread. For a thread that has a robust
+                 * mutex locked, the kernel is asked.
                  */
                 uint64_t last = words->head / 8 - place / 8;
 

@@ -40,9 +40,10 @@ _must_check_ int sandbox_limit(int resource, uint64_t bound);
 /* True when this process has all of them. */
 bool sandbox_has_capabilities(uint64_t set);
 /*
- * Gives up the set @drop for ever, keeping all other capabilities, also for programs started from
- * here. They leave the bounding set, too, where that is allowed: it takes CAP_SETPCAP. What keeps
- * them gone where it is not is that no program gains privileges any more (PR_SET_NO_NEW_PRIVS).
+ * Gives up the capabilities in @drop for ever, also for programs that are started from here, and
+ * keeps all others. The capabilities in @drop leave the bounding set, too, if that is allowed: it
+ * takes CAP_SETPCAP. If it is not allowed, they stay gone because no program gains privileges any
+ * more (PR_SET_NO_NEW_PRIVS).
  */
 _must_check_ int sandbox_drop_capabilities(uint64_t drop);
 

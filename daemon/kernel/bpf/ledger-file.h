@@ -32,9 +32,9 @@ typedef struct LedgerFileHead {
         uint8_t id[16];
         uint64_t since_ns; /* CLOCK_BOOTTIME */
         /*
-         * The generation that began when the rows were taken, see ledger-record.h. Of programs:
-         * until another begins, the kernel's table may still have rows that rest, and those are in
-         * here.
+         * The generation that began when the rows were taken, see ledger-record.h. If the rows come
+         * from programs, the kernel's table may still have rows that rest, until another generation
+         * begins. Those rows are in this file, too.
          */
         uint64_t generation;
         uint64_t n_losses;             /* how often exits were lost, it is not known how many */

@@ -219,11 +219,12 @@ typedef struct MovedCounts {
 } MovedCounts;
 
 /*
- * Room is shared by owners, so that nobody fills a table for all. Root, to whom most of a host
- * belongs, has at most half of it, another owner at most an eighth, which is what keeps a capture
- * small; and the last quarter is for those with less than a sixteenth. What is refused is added to
- * a row of the owner's own, for which there is always room. An owner with half of its share, and a
- * table that is three quarters full, are reason to move rows into a file.
+ * The owners share the room of a table, so that no owner fills it for all. Root, to whom most of a
+ * host belongs, has at most half of the room. Another owner has at most an eighth, which is what
+ * keeps a capture small. The last quarter is for owners with less than a sixteenth. A thread for
+ * which a new row is refused is added to an overflow row of its owner, for which there is always
+ * room. Rows are moved into a file when an owner has half of its share, and when a table is three
+ * quarters full.
  */
 static inline __u64 ledger_share(__u32 owner, __u64 room) {
         return owner == 0 ? room / 2 : room / 8;
@@ -260,8 +261,9 @@ static inline __u32 ledger_owner_place(__u32 uid, __u32 i) {
 /* waits by reason (wait.bpf.h) */
 
 /*
- * Which reason to wait each system call is, with its numbers on the architectures that we know. A
- * call that is not here is another reason. Of some calls their arguments decide.
+ * The reason that a wait in each system call has, with the numbers of the call on the architectures
+ * that we know. A call that is not listed here has the reason WAIT_REASON_other. For some calls,
+ * their arguments decide which reason it is.
  */
 
 /* Some calls are no reason of their own: something else decides which one it is. */
@@ -391,7 +393,10 @@ typedef enum RecordThreads {
         _RECORD_THREADS_MAX,
 } RecordThreads;
 
-/* Whose samples are taken, as far as programs decide it. Of what is 0, all are. */
+/*
+ * The threads whose samples are taken, as far as BPF programs decide it; a field of 0 selects all
+ * threads.
+ */
 typedef struct RecordFilter {
         __u32 is_on;   /* there is a filter, also of who reads the ring */
         __u32 threads; /* RecordThreads */
@@ -402,7 +407,7 @@ typedef struct RecordFilter {
         __u64 cgroup; /* its id; those below it are part of it */
 } RecordFilter;
 
-/* Of which waits it is told who ends them. */
+/* The waits for which a recording tells who ends them. */
 typedef enum RecordWakers {
         RECORD_WAKERS_NONE,
         RECORD_WAKERS_LOCKS, /* those for locks: whoever gives one back has had it */
@@ -494,10 +499,10 @@ typedef struct LedgerOwnPlace {
 #define LEDGER_OWN_ANY_START (~0ull)
 
 /*
- * The callers, which are part of the measurement for as long as they are connected, and with what
- * is left of them right after it. The main process alone writes here. What a process is called does
- * not matter: everybody can take any name. A process is in one of a few places that its number
- * tells, for each thread that ends looks for its process.
+ * The processes of the callers. They are part of the measurement for as long as they are connected;
+ * what is left of them right after that is part of it, too. Only the main process writes here. The
+ * name of a process does not matter, because any process can take any name. A process is in one of
+ * a few places that follow from its number, because it is looked up here for each thread that ends.
  */
 typedef struct LedgerOwn {
         LedgerOwnPlace places[LEDGER_OWN_PLACES];

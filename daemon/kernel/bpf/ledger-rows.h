@@ -5,15 +5,15 @@
  * LedgerRows
  *
  * Rows of the ledger of exits that somebody keeps in an array, and how they are made fewer. A
- * ledger may only grow, so that no row is dropped: rows lose what tells them apart and become one.
+ * ledger may only grow, so no row is dropped: rows lose what tells them apart and become one.
  *
- * An owner has at most its share of rows, and where all of them do not fit, whoever has most gives
- * way first. Of an owner's rows those go first that have not
- * grown for longest. Rows become part of one for all parents; then of one in which numbers in names
- * are 0, so that they stay in the group of their pattern; then of one for each cgroup; then of one
+ * An owner has at most its share of rows. If the rows of all owners do not fit, the owner with the
+ * most rows gives way first. Among the rows of an owner, those that last grew the longest time ago
+ * go first. A row becomes part of a row for all parents; then of a row in which numbers in names
+ * are 0, so that it stays in the group of its pattern; then of a row for each cgroup; then of a row
  * without cgroup. A row is folded as a whole, with what the kernel's table has of it.
  *
- * A row that forgets its parent loses no name: groups are the same without.
+ * A row that forgets its parent loses no name: groups are the same without the parent.
  */
 
 #include <stdbool.h>

@@ -118,8 +118,9 @@ uint64_t ledger_n_losses(const Ledger *ledger);
 typedef int (*LedgerVisit)(void *userdata, const LedgerKey *key, const LedgerValues *values);
 
 /*
- * Visits the rows of both generations in the table of the programs, as they are right now: these go
- * on adding to them. What was folded is not among them. -EBADMSG, -errno.
+ * Visits the rows of both generations in the table of the programs, as they are right now: the
+ * programs go on adding to them. Rows that a fold has moved out of this table are not among them.
+ * -EBADMSG, -errno.
  */
 _must_check_ int ledger_visit_rows(const TaskObjects *objects, LedgerVisit visit, void *userdata);
 /*
@@ -197,5 +198,5 @@ _must_check_ int reasons_look(const TaskObjects *objects, ReasonState *ret);
 
 /* No program takes samples from here on, whoever switched them on. */
 _must_check_ int sampling_end(const TaskObjects *objects);
-/* What they say of a recording; its id is 0 when none is on. */
+/* Gets the state of the recording from the programs; its id is 0 when no recording is on. */
 _must_check_ int sampling_look(const TaskObjects *objects, RecordControl *ret);

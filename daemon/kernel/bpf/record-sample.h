@@ -38,7 +38,7 @@ typedef struct RecordPart {
         __u64 weight_ns; /* 0: it was not taken */
 } RecordPart;
 
-/* What a wait is on, as far as its system call tells. */
+/* The kind of object that a wait is on, as far as the system call of the wait tells it. */
 typedef enum RecordObjectKind {
         RECORD_OBJECT_NONE, /* it is on nothing of these, or not known */
         RECORD_OBJECT_FILE,
@@ -105,7 +105,7 @@ typedef struct RecordSample {
         __u64 image;       /* of its process: another one once that has executed a program */
         __u64 start_stack; /* an address of it; 0: the process has no memory any more */
         __u64 seen_ns;     /* CLOCK_MONOTONIC */
-        /* Of a wait that goes on alone, for who reads its memory. */
+        /* Set only for a wait that goes on, for the job that reads the memory of the process. */
         __u64 sp;
         __u64 n_switches; /* with another number it has woken since */
         RecordPart wait, queue, running;

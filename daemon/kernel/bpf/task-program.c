@@ -415,7 +415,10 @@ static int load(const TaskProgramOptions *options, Recording recording, TaskObje
         return r;
 }
 
-/* What the kernel refuses may be a part of a recording: all else does without that. */
+/*
+ * The programs that the kernel refuses may belong to a recording. All other programs work without
+ * those, so loading is tried again with fewer programs of a recording.
+ */
 static int load_most(const TaskProgramOptions *options, TaskObjects *objects, char *ret_reason) {
         Recording recording = options->waits ? RECORDING_HOOKED : RECORDING_NONE;
         char reason[TASK_PROGRAM_REASON_BYTES];

@@ -15,8 +15,9 @@
 char task_state(const TaskRecord *record);
 
 /*
- * CPU time in user and kernel mode, in ns. What the kernel samples is scaled so that the sum is the
- * precise run time, and so that neither part ever falls (kernel/sched/cputime.c, cputime_adjust()).
+ * Computes the CPU time in user and in kernel mode, in ns. The kernel samples both times; they are
+ * scaled so that their sum is the precise run time, and so that neither of them ever falls
+ * (kernel/sched/cputime.c, cputime_adjust()).
  */
 void task_cpu_times(const TaskRecord *record, uint64_t *ret_user_ns, uint64_t *ret_system_ns);
 

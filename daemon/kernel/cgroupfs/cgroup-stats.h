@@ -17,8 +17,8 @@
  *    "io": {"MAJ:MIN": {"rbytes": n, ...}},
  *    "psi": {...}  (kernel/text/pressure.h)}
  *
- * A limit that is not set is the string "max". What could not be read is null: the root and cgroups
- * without a controller lack its files, which is not a failure.
+ * A limit that is not set is the string "max". A value that could not be read is null. The root
+ * cgroup, and cgroups without a controller, lack files of that controller, which is not a failure.
  */
 
 #include <stdint.h>

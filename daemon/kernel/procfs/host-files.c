@@ -504,7 +504,10 @@ static HostKind find_kind(int net_fd, Span name) {
         } rows[] = {
                 { "", HOST_KIND_UNKNOWN },
                 { "/device", HOST_KIND_VIRTUAL },
-                /* What is above it (a bond, or that of a virtual function) may be one itself. */
+                /*
+                 * The interface above this one (a bond, or the one above a virtual function) may
+                 * itself be a device.
+                 */
                 { "/master/device", HOST_KIND_DEVICE },
         };
         char path[PATH_BYTES + NAME_BYTES];

@@ -62,8 +62,8 @@ void host_memory_read(int proc_fd, Buffer *text, JsonWriter *json,
  * HostDisk
  *
  * The disks of the host, and the work that they have done since boot: /proc/diskstats
- * (block/genhd.c, diskstats_show()). Sectors there have 512 bytes on every disk. What a disk is
- * follows from its name and, where /sys can be read, from the disks below it, so that no byte
+ * (block/genhd.c, diskstats_show()). Sectors in that file have 512 bytes on every disk. The kind of
+ * a disk follows from its name and, if /sys can be read, from the disks below it, so that no byte
  * enters a total twice.
  */
 

@@ -4,11 +4,12 @@
 /*
  * ProcessMap
  *
- * /proc/PID/maps: what is mapped into a process, ascending by address (fs/proc/task_mmu.c,
- * show_map_vma(); proc_pid_maps(5)). Of its lines those of files and of executable memory are
- * handed out one by one, and any by an address; memory of no file has inode 0, and mostly no path.
- * A path is the rest of the line, with newlines written as "\012" and everything else as it is, so
- * that it cannot forge a line; it may end in " (deleted)", which can also be part of a name.
+ * /proc/PID/maps lists what is mapped into a process, in ascending order of addresses
+ * (fs/proc/task_mmu.c, show_map_vma(); proc_pid_maps(5)). The lines of files and of executable
+ * memory are handed out one by one, and any line can be found by an address. Memory that is of no
+ * file has inode 0, and mostly no path. A path is the rest of the line, with newlines written as
+ * "\012" and everything else as it is, so that it cannot forge a line; it may end in " (deleted)",
+ * which can also be part of a name.
  */
 
 #include <stdbool.h>
@@ -42,8 +43,9 @@ typedef struct ProcessMapping {
 _must_check_ int process_map_next(Cursor *cursor, ProcessMapping *ret, uint64_t *ret_n_lines);
 
 /*
- * What is mapped at @address, be it of a file or not, in @text from its first line on;
- * TEXT_E_ABSENT, TEXT_E_MALFORMED.
+ * Finds the mapping that @address is in, whether it is of a file or not. @text is searched from its
+ * first line on. Returns TEXT_E_ABSENT if there is no such mapping, and TEXT_E_MALFORMED if a line
+ * before it is not in the grammar.
  */
 _must_check_ int process_map_find(Span text, uint64_t address, ProcessMapping *ret);
 

@@ -17,7 +17,10 @@
 
 /* A reply is 36 bytes and the struct: 724 with version 17. */
 #define REPLY_BYTES 2048
-/* Of an exit: the struct of a thread and that of its process, 1464 bytes with version 17. */
+/*
+ * A message about an exit has the struct of a thread and that of its process: 1464 bytes with
+ * version 17.
+ */
 #define EXIT_BYTES 4096
 /* Holds the answers of a batch; libnl's default of 32 KiB would hold a quarter of them. */
 #define REPLIES_BYTES (256 * 1024)

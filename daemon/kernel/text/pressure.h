@@ -4,9 +4,10 @@
 /*
  * Pressure
  *
- * Pressure stall information, of the host and of a cgroup: for each of four resources a "some" and
- * a "full" half with three averages and a total. What a kernel does not print is absent: irq
- * has no "some" half, and cpu had no "full" half before 5.13 (kernel/sched/psi.c, psi_show()).
+ * Pressure stall information of the host and of a cgroup: each of four resources has a "some" and a
+ * "full" half with three averages and a total. The halves and values that a kernel does not print
+ * are absent: irq has no "some" half, and cpu had no "full" half before 5.13 (kernel/sched/psi.c,
+ * psi_show()).
  */
 
 #include <stdbool.h>

@@ -45,8 +45,8 @@ void course_done(Course *course);
 /* The number of the group, as below, or INDEX_NONE. */
 size_t course_find_group(const Course *course, const CourseGroup *group);
 /*
- * The number of the group, which is added when it is new: *ret is then the n before. What is behind
- * a NUL is no part of a name. -ENOMEM.
+ * Sets *ret to the number of the group. A new group is added, and *ret is then the former number of
+ * groups. The bytes behind a NUL are not part of a name. Returns -ENOMEM if there is no memory.
  */
 _must_check_ int course_add_group(Course *course, const CourseGroup *group, uint32_t *ret);
 /* -EBADMSG unless it begins where the last one ends; -ENOMEM. */

@@ -4,11 +4,12 @@
 /*
  * SampledTimes
  *
- * How long each thread was in each place while samples were taken: the difference of its accounts
- * between two readings, one when sampling has begun and one before it ends.
+ * The time that each thread spent in each place while samples were taken: the difference of the
+ * accounts of the thread between two readings, one when sampling has begun and one before it ends.
  *
- * The snapshots of a recording are taken before and behind that. What a thread did between these
- * and the samples must not be divided among stacks, so it has to be known apart.
+ * The snapshots of a recording are taken before and after these readings. The time that a thread
+ * spent between a snapshot and the samples must not be divided among stacks, so it has to be known
+ * apart from the rest.
  */
 
 #include <stdbool.h>
@@ -25,7 +26,7 @@ typedef struct SampledTime {
         uint64_t ns[_RECORD_PLACE_MAX];
 } SampledTime;
 
-/* What the accounts were when they were read. */
+/* The state of the accounts when they were read. */
 typedef struct SampledTerms {
         uint64_t epoch; /* of the account of waits by reason; 0: it is off */
         bool has_waits; /* others are counted */
@@ -42,8 +43,9 @@ void sampled_times_done(SampledTimes *times);
 _must_check_ int sampled_times_begin(SampledTimes *times, const TaskTable *tasks,
                                      const SampledTerms *terms);
 /*
- * The second one: tells of the threads that live, some at a time. Nothing where the account of
- * waits by reason was begun anew meanwhile. What @tell failed with.
+ * Takes the second reading, and gives @tell the times of the threads that live, some threads at a
+ * time. Nothing is told if the account of waits by reason was begun anew between the two readings.
+ * Returns 0 or the failure of @tell.
  */
 _must_check_ int sampled_times_end(const SampledTimes *times, const TaskTable *tasks,
                                    const SampledTerms *terms,
@@ -58,7 +60,7 @@ void sampled_time_read(const Task *task, const SampledTerms *terms, SampledTime 
 /* The order of a table of tasks; one life of a number is not another. */
 int sampled_time_compare(const SampledTime *a, const SampledTime *b);
 /*
- * Whether the thread has ended: what it has done is in its row of the ledger, and what it does
- * until it is freed will be.
+ * Returns true if the thread has ended. The time that it has spent is in its row of the ledger
+ * then, and the time that it spends until it is freed will be added there.
  */
 bool sampled_time_is_over(const TaskRecord *record);

@@ -11,7 +11,7 @@
 #define MAX_TRIES 4u /* of a reading */
 #define CELLS_PER_MESSAGE 2048u
 
-/* What becomes of the time of groups for which there is no room. */
+/* The group that gets the time of all groups for which there is no room. */
 static const CourseGroup other_groups = { .process = "[other groups]", .comm = "[other groups]" };
 
 /* A thread, as one reading has it. */
@@ -208,7 +208,7 @@ static void add_difference(Steps *steps, uint32_t group, const uint64_t *before,
 }
 
 static void compare_threads(Steps *steps, const Reading *before, const Reading *after) {
-        /* What a thread has waited for begins anew with the account. */
+        /* The times that a thread has waited for each reason begin anew with the account. */
         bool forgets = before->terms.epoch != after->terms.epoch;
         size_t i = 0, k = 0;
 
@@ -272,7 +272,10 @@ static void settle(GroupTimes *times) {
 
                         times->kept[place] -= taken;
                         now += (int64_t) taken;
-                        /* What was owed before and is not paid by now never will be. */
+                        /*
+                         * A debt from earlier steps that is not paid by now will never be paid, and
+                         * is dropped.
+                         */
                         own_debt = MIN_OF(times->now[place], (int64_t) 0);
                         times->debt[place] = MAX_OF(now, own_debt);
                         now = 0;

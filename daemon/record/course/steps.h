@@ -35,7 +35,7 @@
 #include "record/course/course.h"
 #include "record/course/sampled-times.h"
 
-/* Who is told: functions return 0 or -errno. */
+/* The receiver of the steps; its functions return 0 or -errno. */
 typedef struct StepsSink {
         int (*group)(void *userdata, const CourseGroup *group); /* numbered as they come */
         int (*step)(void *userdata, const CourseStep *step);
@@ -60,8 +60,9 @@ Steps *steps_free(Steps *steps);
 DEFINE_CLEANUP(Steps *, steps_free);
 
 /*
- * Reads the accounts, which ends a step; the first reading begins the first one. @control: the page
- * of TASK_OBJECT_CONTROL. What does not work is counted. -errno of the sink.
+ * Reads the accounts, which ends a step; the first reading begins the first step. @control is the
+ * page of TASK_OBJECT_CONTROL. A reading that fails is counted, and is no error. Returns -errno if
+ * the sink fails.
  */
 _must_check_ int steps_take(Steps *steps, const TaskObjects *objects, LedgerControl *control);
 /* Tells of the last step. */

@@ -56,18 +56,21 @@ static void read_build_id(Elf *elf, char ret[static 2 * BUILD_ID_MAX_BYTES + 1])
 
 /* Linked files have some dozens of both. */
 #define HEADERS_MAX 4096u
-/* What is read of a section that has neither frames nor symbols: their names, notes, links. */
+/*
+ * The most bytes of a section that has neither frames nor symbols. Such sections, which hold names,
+ * notes and links, are not read if they are larger.
+ */
 #define OTHER_MAX_BYTES (1u << 20)
-/* What is looked through for the names of all sections, where none of these ends. */
+/* The most bytes that are searched for the names of all sections, if none of these names ends. */
 #define TITLES_MAX_BYTES (64u << 20)
-/* What libdw reads of the frames of one file. Those of a browser are 20 MiB. */
+/* The most bytes of frames that libdw reads from one file. The frames of a browser are 20 MiB. */
 #define FRAMES_MAX_BYTES (64u << 20)
-/* What is read of one file for names, and what is kept of these. */
+/* The most bytes of one file that are read for names, and the most that are kept of these names. */
 #define SECTIONS_MAX_BYTES (UINT64_C(256) << 20)
 #define SYMBOLS_MAX_BYTES (UINT64_C(96) << 20)
 #define UNPACKER_MAX_BYTES (UINT64_C(72) << 20) /* of memory; what xz -9 has made takes 65 MiB */
 
-/* What is left of @max for all files. */
+/* Returns how much is left of @max, the bound for all files together, after @spent. */
 static uint64_t left_of(uint64_t max, uint64_t spent) {
         return max - MIN_OF(max, spent);
 }
@@ -340,8 +343,9 @@ static int unpack(const Module *module, Buffer *ret) {
 }
 
 /*
- * Those that .dynsym lacks, which Fedora and its like leave in what they strip: .gnu_debugdata is
- * a file of its own, compressed by xz. What cannot be read of it is as if it were not there.
+ * Adds the functions that .dynsym lacks. Fedora and similar distributions leave these in the files
+ * that they strip: the section .gnu_debugdata is a file of its own, compressed by xz. The parts of
+ * it that cannot be read are treated as if they were not there.
  */
 static int add_packed_functions(Module *module, uint64_t max_bytes) {
         _cleanup_(buffer_done) Buffer bytes = {};
@@ -385,7 +389,7 @@ static int read_symbols(Module *module, SymbolKind kind, Elf *elf) {
         *is_read = true;
         if (!elf && module->elf && kind == SYMBOL_FUNCTION)
                 r = add_packed_functions(module, max_bytes);
-        /* What libelf has read of a file it keeps for as long as that is open. */
+        /* libelf keeps all that it has read of a file for as long as the file is open. */
         if (!elf && module->elf && module->fd >= 0)
                 elf = own = open_elf(module->fd);
         else if (!elf)

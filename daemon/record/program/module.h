@@ -31,8 +31,8 @@ typedef struct DebugFileName {
 } DebugFileName;
 
 /*
- * What was read of files, and kept. They are foreign ones, and a file of holes has any size: there
- * are bounds for one file and for all.
+ * The amounts that were read from files and kept. The files belong to strangers, and a file with
+ * holes can have any size, so there are bounds for one file and for all files.
  */
 #define ALL_FRAMES_MAX_BYTES (UINT64_C(128) << 20)
 #define ALL_SECTIONS_MAX_BYTES (UINT64_C(1) << 30)
@@ -84,7 +84,7 @@ _must_check_ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Spa
  * every one of this architecture.
  */
 void module_take_vdso(Module *module);
-/* What its debug file is called, if it needs one. */
+/* Sets *ret to the name of the debug file of the module, if the module needs one. */
 void module_name_debug_file(const Module *module, DebugFileName *ret);
 /*
  * Takes over @fd, and takes symbols from it if it is the debug file: if it has the same build id.

@@ -48,8 +48,10 @@ static void take(const char *bytes, size_t n, void *userdata) {
 }
 
 /*
- * Rust first: names of its old form are ones of C++, too. What that reader follows it also prints,
- * so room is its bound. The one of C++ has all of its memory on the stack: it may be left anywhere.
+ * The name is read as one of Rust first, because names of the old form of Rust are also names of
+ * C++. The reader of Rust prints everything that it follows in the name, so the room for its output
+ * is also the bound of its work. The reader of C++ has all of its memory on the stack, so it may be
+ * left at any point.
  */
 static bool attempt(const char *name, Output *output) {
         bool is_read;

@@ -44,14 +44,18 @@ bool source_lines_are_in(Elf *elf) {
                header.sh_size > 0;
 }
 
-/* Of these libdw makes up to 20 times as much. */
+/* libdw makes up to 20 times as many bytes of the abbreviations of a file. */
 #define ABBREVIATIONS_MAX_BYTES (UINT64_C(4) << 20)
 #define MAX_UNITS 131072u
 /* A byte may be a line, which takes 150 bytes while a unit is read, and 60 afterwards. */
 #define UNIT_LINES_MAX_BYTES (UINT64_C(1) << 20)
 #define ALL_LINES_MAX_BYTES (2 * UNIT_LINES_MAX_BYTES) /* until all of it is freed */
 
-/* @n_file: what is there already. What is compressed says how large it is. */
+/*
+ * Returns true if the file is small enough when its sections are decompressed. @n_file is the size
+ * of the file itself, which is in memory already. A compressed section says how large its content
+ * is.
+ */
 static bool fits(Elf *elf, uint64_t n_file) {
         uint64_t n_bytes = n_file;
         Elf_Scn *section = NULL;

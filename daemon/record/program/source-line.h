@@ -21,7 +21,7 @@
 #define SOURCE_FILE_MAX_BYTES (UINT64_C(128) << 20) /* with what is compressed in it */
 #define SOURCE_PATH_MAX_BYTES 1024u                 /* of a longer one the last part is told */
 
-/* Whether the file has debugging information of its own. */
+/* Returns true if the file has debugging information of its own. */
 bool source_lines_are_in(Elf *elf);
 
 /* Takes the line that the @index-th address is of. -errno ends the search. */

@@ -198,7 +198,10 @@ int symbol_table_add_jit(SymbolTable *table, Span text) {
 /* How many at one address are looked at: each asks for a name of somebody else's file. */
 #define SYMBOLS_OF_ONE_MAX 64u
 
-/* Of several of one rank at one address the first is kept: that which was defined first. */
+/*
+ * If several symbols at one address have one rank, the first one is kept, which is the one that was
+ * defined first.
+ */
 static int compare_symbols(const void *a, const void *b) {
         const Symbol *x = a, *y = b;
 

@@ -24,7 +24,7 @@
 typedef struct Symbol {
         uint64_t begin, size; /* 0: up to the next one */
         uint32_t name;        /* where in the names it begins; each ends in NUL */
-        /* Of the kernel: where the name of the module begins; 0: none. */
+        /* For a function of the kernel: the place of its module's name in the names; 0: none. */
         uint32_t group : 29;
         uint32_t rank : 2;        /* of several at one address the lowest one is its name */
         uint32_t is_readable : 1; /* so is the name, or it cannot be made so */
@@ -49,7 +49,10 @@ size_t symbol_table_bytes(const SymbolTable *table);
  */
 _must_check_ int symbol_table_add_elf(SymbolTable *table, Elf *elf, SymbolKind kind,
                                       uint64_t max_bytes, uint64_t *rest);
-/* Whether that is .symtab: nothing was taken out of the file. */
+/*
+ * Returns true if the table that symbol_table_add_elf() reads is .symtab: no symbols were taken out
+ * of the file.
+ */
 bool symbol_table_is_whole(Elf *elf);
 /*
  * Adds the functions in @text, a part of /proc/kallsyms that ends with a line. Lines without an
@@ -64,7 +67,10 @@ _must_check_ int symbol_table_add_kernel(SymbolTable *table, Span text);
 _must_check_ int symbol_table_add_jit(SymbolTable *table, Span text);
 /* Has to come after the last addition, and before anything is looked up. */
 void symbol_table_sort(SymbolTable *table);
-/* Of several at one address the last that was added stays, as code was replaced. After sorting. */
+/*
+ * Keeps only the function that was added last where several have one address: it has replaced the
+ * code of the others. Call it after symbol_table_sort().
+ */
 void symbol_table_drop_replaced(SymbolTable *table);
 /* The name as its language has it, until the next call. -ENOMEM. */
 _must_check_ int symbol_table_name(SymbolTable *table, const Symbol *symbol, Span *ret);

@@ -251,8 +251,9 @@ static int take_frame(Dwfl_Frame *state, void *argument) {
 }
 
 /*
- * Whether the outermost frame is in the first instructions of a program. Those of the dynamic
- * linker, which run before any of the program itself, do not tell that nobody called them.
+ * Returns true if the outermost frame is in the first instructions of a program. Nothing marks
+ * those of the dynamic linker, which run before any instruction of the program itself, as having no
+ * caller.
  */
 #define ENTRY_BYTES 128u
 static bool ends_at_entry(const UnwindProcess *process, const UnwoundStack *stack) {

@@ -27,7 +27,7 @@
 #define UNWIND_SP 31
 #endif
 
-/* What a process has mapped of the executable part of a file. */
+/* A range of addresses at which a process has mapped an executable part of a file. */
 typedef struct Mapping {
         uint64_t begin, end; /* addresses */
         uint64_t offset;     /* in the file, of @begin */
@@ -72,8 +72,8 @@ _must_check_ int unwind_stack(UnwindProcess *process,
  */
 void unwind_callers(const UnwindProcess *process, Span callers, UnwoundStack *ret);
 /*
- * Which module has @address among what it has mapped, data included, and the address in the file.
- * False: none does.
+ * Finds the module that is mapped at @address in the process, data included, and the address in the
+ * file. Returns false if no module is mapped there.
  */
 bool unwind_find_data(const UnwindProcess *process, uint64_t address, size_t *ret_module,
                       uint64_t *ret_vaddr);

@@ -4,14 +4,16 @@
 /*
  * Hung
  *
- * The processes in whose memory a job hangs, or hung: known by their life, so that no other job
- * gets into that, also after a restart. A memory job tells of a process when it has left a call for
- * it behind; what becomes of the job decides: a call of a job that ends when it is killed only took
- * its time, and is forgotten.
+ * The processes in whose memory a job hangs, or hung. Each process is known by its id and its start
+ * time, so that no other job reads its memory, also after a restart of the daemon. A memory job
+ * reports a process when it has left behind a call for it, which did not return in time. The way
+ * the job ends decides: if it ends when it is killed, the call was only slow, and the report is
+ * forgotten.
  *
- * An owner of two such processes is barred: none of his is touched while jobs hang in two of them,
- * and for an hour after. What is told here is said by a job that reads what everybody can write.
- * It can bar owners of its choice, but only by hanging, and nothing else.
+ * An owner of two such processes is barred: no process of that owner is touched while jobs hang in
+ * two of them, and for an hour after. The reports come from a job that reads data which every user
+ * can write. Such a job can bar owners of its choice, but only by hanging, and it can do nothing
+ * else.
  */
 
 #include <stdbool.h>

@@ -60,7 +60,9 @@ typedef struct Listening {
         char refusal[MANAGER_REFUSAL_BYTES]; /* why the kernel tells of no exits; "" */
 } Listening;
 
-/* What service_new() gets has the first members, and the service makes the others. */
+/*
+ * The caller of service_new() sets the first members, up to @userdata; the service sets the others.
+ */
 typedef struct Manager {
         sd_event *event;    /* borrowed, as the next ones */
         Users *users;       /* what each caller has under way */

@@ -6,10 +6,10 @@
  *
  * Decides which request gets the next job. A bounded number of entries run, others wait; both
  * numbers are bounded in total and for each user, see user.h. The next turn goes to the user whose
- * last turn is longest ago, and within one user to the entry that came first, so nobody can fill
- * the queue in front of others. An entry that runs but waits for its own caller to read rests, and
- * its place goes to another; as many may rest as may run. Who reads waits, too, while jobs of its
- * user may hang. Entries are members of their owners.
+ * last turn is longest ago, and within one user to the entry that came first, so no user can fill
+ * the queue in front of others. An entry that runs but waits for its own caller to read its replies
+ * rests, and its place goes to another; as many may rest as may run. An entry of QUEUE_READING also
+ * waits while too many jobs of its user may hang. Entries are members of their owners.
  */
 
 #include <stdbool.h>

@@ -239,7 +239,10 @@ void loading_start(Manager *manager) {
         order = request_new_order(request, ORDER_LOAD);
         if (order)
                 order->load = loading_order(manager);
-        /* What an earlier process has loaded is there; its clocks ended with it. */
+        /*
+         * Programs that an earlier process of the service loaded are still there, but its clocks
+         * ended with it: the job opens only clocks.
+         */
         if (order && is_loaded(manager))
                 r = request_add_fd(request, TAKE_FD(clock), &order->load.clock);
         if (r == 0)
@@ -365,7 +368,10 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
                 r = lend(request, of_steps, ELEMENTSOF(of_steps), record->tasks);
         if (r == 0)
                 r = lend(request, objects, ELEMENTSOF(objects), record->tasks);
-        /* Who had a lock is told where the kernel takes that program. */
+        /*
+         * The recording tells which threads held locks only if the kernel accepts the program that
+         * sees wake-ups.
+         */
         if (record->wakers == RECORD_WAKERS_LOCKS && record->tasks[TASK_OBJECT_WAKING] == 0)
                 record->wakers = RECORD_WAKERS_NONE;
         record->n_clocks = (uint32_t) manager->n_clocks;

@@ -57,9 +57,9 @@ int memory_jobs_add(Request *request, CaptureOrder *order) {
 static void on_reply(Job *job, const JobReply *reply, void *userdata);
 
 /*
- * Starts the job that @note asks for, at the socket that came with it. Who asks reads what
- * everybody can write: its socket is passed on and otherwise left alone. Closing it is how it
- * learns that nobody comes.
+ * Starts the job that @note asks for, and gives it the socket that came with the note. The job that
+ * asks reads data which every user can write, so its socket is passed on and otherwise left alone.
+ * If no job can be started, the socket is closed: so the job that asks learns that no job comes.
  */
 static void start(Request *request, const JobReply *note, OrderMethod method) {
         const Manager *manager = request->manager;

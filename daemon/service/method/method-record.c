@@ -423,7 +423,10 @@ static bool take_numbers(json_object *array, uint32_t *ret, uint32_t *ret_n) {
         return true;
 }
 
-/* What there is of the filter goes into the order; the job that records finds the cgroup. */
+/*
+ * Writes the conditions that the filter has into @scope, which becomes a part of the order. The job
+ * that records finds the cgroup by its path.
+ */
 static int decode_filter(Request *request, json_object *object, RecordScope *scope) {
         static const Parameter table[] = {
                 { "pids", PARAMETER_NUMBERS, false, offsetof(FilterFields, pids) },
@@ -665,7 +668,7 @@ void recording_write_status(const Manager *manager, JsonWriter *writer) {
                 json_write_member_text(writer, "tag", state->fields.tag);
         json_write_member_u64(writer, "sinceRealtimeNs", state->since_realtime_ns);
         json_write_member_u64(writer, "untilRealtimeNs", state->until_realtime_ns);
-        /* Of its ends there are none. */
+        /* While the snapshots at the two ends are captured, there are no counts of samples. */
         if (loading_look_at_sampling(manager, &control)) {
                 json_write_member_u64(writer, "samples", control.n_samples);
                 json_write_member_u64(writer, "lost", record_count_lost(&control));

@@ -33,7 +33,7 @@ enum {
         REQUEST_ANSWERED, /* with an error: nothing is left to do but to pass this up */
 };
 
-/* What tells a caller that its request waits for its turn. */
+/* The reply that tells a caller that its request waits for its turn. */
 #define REQUEST_WAITING "{\"progress\":{\"phase\":\"waiting\",\"done\":0}}"
 
 typedef struct Method {

@@ -54,7 +54,7 @@ static __always_inline void read_call(Call *call, struct task_struct *task) {
         }
 }
 
-/* What is known of the call by its number. */
+/* Returns the entry of reason_of_call for the number of the call. */
 static __always_inline __u32 find_call(const Call *call) {
         return call->number < CALL_NUMBERS ? reason_of_call[call->number] : WAIT_REASON_other;
 }
@@ -156,7 +156,10 @@ static __always_inline void read_socket(struct file *file, RecordObject *object)
         }
 }
 
-/* Whether a wait in @place may be for a file of @type: where that has decided what the place is. */
+/*
+ * Returns true if a wait in @place may be for a file of @type. The type only matters for places
+ * that were chosen by the type of the file.
+ */
 static __always_inline _Bool fits_place(__u32 type, __u32 place) {
         _Bool is_fifo = type == RECORD_FILE_FIFO, is_socket = type == RECORD_FILE_SOCKET;
 
@@ -169,9 +172,10 @@ static __always_inline _Bool fits_place(__u32 type, __u32 place) {
 }
 
 /*
- * What @task, which still is in its call, waits in @place for. A descriptor that another thread has
- * closed meanwhile stands for nothing any more. One that was used again since is told apart by the
- * type of its file: to see all of these, every wait would have to look at its beginning.
+ * Finds the object that @task, which is still in its system call, waits for in @place. If another
+ * thread has closed the descriptor meanwhile, there is no object any more. If the descriptor was
+ * used again since then, only the type of its file can show that: to notice all such cases, every
+ * wait would have to look up its object when it begins.
  */
 static __noinline int read_object(struct task_struct *task, __u32 place, RecordObject *object) {
         struct file *file;

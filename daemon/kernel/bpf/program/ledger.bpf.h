@@ -114,7 +114,10 @@ static __always_inline __u64 current_generation(void) {
         return *(volatile __u64 *) &control.generation;
 }
 
-/* Which generation to add to. Until leave_generation() a capture that began another one waits. */
+/*
+ * Returns the generation to add to. A capture that begins another generation waits until
+ * leave_generation() is called.
+ */
 static __always_inline __u64 enter_generation(void) {
         __u64 generation = current_generation();
 
@@ -303,8 +306,9 @@ static __always_inline void read_waits(LedgerValues *values, struct task_struct 
 }
 
 /*
- * In two parts, which must stay apart: the compiler has no instructions for a larger one. Of the
- * second it has to be told that it consists of whole words, or it writes each byte by itself.
+ * The values are cleared and copied in two parts, which must stay apart: the compiler has no
+ * instructions for a larger one. The compiler has to be told that the second part consists of whole
+ * words, or it writes each byte by itself.
  */
 #define VALUES_FRONT __builtin_offsetof(LedgerValues, sums[LEDGER_REASON_SUMS])
 #define VALUES_REST(values) \

@@ -20,7 +20,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-/* What is known of a thread's interval in progress, and of a wait that was taken. */
+/* The facts about a thread's interval in progress, and about a wait that was taken. */
 typedef struct Recorded {
         __u64 id;             /* of the recording that this belongs to */
         __u64 queue_since_ns; /* CLOCK_MONOTONIC; 0: it does not wait for a CPU */
@@ -132,7 +132,7 @@ static __noinline struct kernfs_node *parent_of(struct kernfs_node *node) {
         return bpf_core_field_exists(rcu->__parent) ? rcu->__parent : (void *) 0;
 }
 
-/* Whether @id is the cgroup of @task or one above it. */
+/* Returns 1 if @id is the cgroup of @task or one above it. */
 static __noinline int is_in_cgroup(struct task_struct *task, __u64 id) {
         struct kernfs_node *node;
 
@@ -203,13 +203,16 @@ int BPF_PROG(record_fork, struct task_struct *parent, struct task_struct *child)
         return 0;
 }
 
-/* Whether waits, and those for a CPU, of @ns are wanted. */
+/* Returns true if waits of @ns are wanted, including waits for a CPU. */
 static __always_inline _Bool is_of_length(__u64 ns) {
         return control.record.has_waits && ns >= control.record.min_ns &&
                (control.record.max_ns == 0 || ns <= control.record.max_ns);
 }
 
-/* What an interval of @ns weighs, by a random number; see record-sample.h. 0: it is not taken. */
+/*
+ * Returns the weight of an interval of @ns, which depends on the random number @draw; see
+ * record-sample.h. Returns 0 if the interval is not taken.
+ */
 static __always_inline __u64 weigh(__u64 ns, __u32 draw) {
         __u64 period_ns = *(volatile __u64 *) &control.record.period_ns;
 
@@ -431,10 +434,10 @@ static __always_inline __u64 pending_key(const struct task_struct *task) {
 }
 
 /*
- * Notes who ends a wait of @woken that has been for @ns, if it will be taken: that is decided when
- * the thread is on a run queue, which may be a moment later and on another CPU, by the number that
- * is drawn here. Whether the current task does it or an interrupt in it, functions of its stack
- * tell.
+ * Notes who ends a wait of @woken that has lasted for @ns, if the wait will be taken. The number
+ * that is drawn here decides that, when the thread is on a run queue, which may be a moment later
+ * and on another CPU. The functions on the stack of the current task tell whether the task or an
+ * interrupt in it ends the wait.
  */
 static __always_inline void note_waker(void *context, struct task_struct *woken, Recorded *of,
                                        __u64 ns) {

@@ -24,7 +24,10 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* Set before loading. */
 const volatile __u32 n_affinity_bytes = 8; /* a multiple of 8 */
-/* Which bits of scx.flags tell the state of a task, and the state in which a scheduler has it. */
+/*
+ * @ext_mask has the bits of scx.flags that hold the state of a task, and @ext_enabled is their
+ * value while a scheduler of sched_ext has the task.
+ */
 const volatile __u32 ext_mask = 0; /* 0: not known */
 const volatile __u32 ext_enabled = 0;
 
@@ -351,7 +354,9 @@ int BPF_PROG(leave_cpu, _Bool is_preempted, struct task_struct *previous, struct
                 return 0;
         if (state & TASK_DEAD)
                 return add_rest(previous, SCRATCH_OF_SWITCH);
-        /* What it has waited for before, if that was not seen to end, is told by both. */
+        /*
+         * Both functions below also count an earlier wait of the thread, if its end was not seen.
+         */
         epoch = reasons_epoch();
         if (epoch != 0)
                 begin_reason(previous, state, epoch);

@@ -299,7 +299,7 @@ static __always_inline __u32 place_of(const TaskReasons *of, _Bool is_storage) {
         return is_storage ? RECORD_PLACE_storage : RECORD_PLACE_blocked;
 }
 
-/* Of a wait that was in progress when the account began, nobody knows how long it has been. */
+/* Nobody knows the length of a wait that was already in progress when the account began. */
 static __always_inline void record_length(struct task_struct *task, const TaskReasons *of,
                                           _Bool is_storage, __u64 ns) {
         if (is_recorded(task) && is_wanted(task))

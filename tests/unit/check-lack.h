@@ -29,6 +29,23 @@ static inline bool check_is_valgrind(void) {
         return preloaded && strstr(preloaded, "vgpreload");
 }
 
+/* Returns why the kernel does not show this process the stack and the vdso that it uses. */
+static inline const char *check_lacks_own_mappings(void) {
+        return check_is_valgrind()
+                       ? "valgrind runs a program on a stack of its own, and hides the vdso"
+                       : NULL;
+}
+
+/* Returns why no process can have a descriptor, or NULL: the valgrind of Debian 12 knows none. */
+static inline const char *check_lacks_pidfds(void) {
+        int fd = (int) syscall(SYS_pidfd_open, getpid(), 0);
+
+        if (fd < 0)
+                return "there are no descriptors of processes here";
+        (void) close(fd);
+        return NULL;
+}
+
 /* Whether a process can be confined: seccomp filters. */
 static inline const char *check_lacks_filters(void) {
         if (check_is_valgrind())

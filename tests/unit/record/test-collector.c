@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-lack.h"
 #include "check-main.h"
 
 #include <fcntl.h>
@@ -806,6 +807,8 @@ START_TEST(code_of_the_kernel_in_each_process) {
         const Symbol *symbol;
         Module *module;
 
+        if (check_skips(check_lacks_own_mappings()))
+                return;
         ck_assert_int_eq(take_module(MODULE_PATH_VDSO, -EBADF), 0);
         ck_assert_int_eq(take_process(&mapping, 1), 0);
         module = collector_modules(collector)->all[0];

@@ -277,7 +277,7 @@ def wrong_calls():
         ("Export", {"snapshot": {"fileDescriptor": 0}}, False),
         ("Import", {"fileDescriptor": 0, "tag": "a"}, False), ("Import", {"fileDescriptor": -1}, False),
         ("Import", {"tag": "a"}, False), ("Record", {"forNs": 1}, False), ("Record", {"forNs": 0}, True),
-        ("Record", {"forNs": 1, "periodNs": "10ms"}, True), ("Record", {"forNs": 1, "stackBytes": 16385}, True),
+        ("Record", {"forNs": 1, "periodNs": "10ms"}, True), ("Record", {"forNs": 1, "stackBytes": 32769}, True),
         ("Record", {"forNs": 1, "onCpu": False, "offCpu": False}, True), ("Record", {"forNs": 1, "wakers": True, "offCpu": False}, True),
         ("Record", {"forNs": 1, "everyNs": 1}, True), ("Record", {"forNs": 1, "filter": {"colour": 1}}, True),
         ("EndRecording", {"all": True}, False), ("Stacks", {}, True), ("Stacks", {"recording": latest}, False),

@@ -17,7 +17,7 @@ import host
 import sampler
 from calls import PROFILER, SERVICE
 from guard import Guard
-from harness import CTPROFCTL, Daemon, call, sanitized, temporary
+from harness import CTPROFCTL, Daemon, call, sanitized, temporary, wait_until
 from interface import Description
 from ledger import Ledger
 from peer import PATIENCE_S
@@ -79,6 +79,13 @@ class Soak:
         stack.enter_context(host.trouble(self.directory / "host", self.seconds >= FULL_S, self.say))
         stack.callback(self.guard.close)
         self.guard.watch(self.daemon)
+        # The daemon gives up the right to load programs with the job that loads them: without it, captures of one kind fail.
+        wait_until(self._is_loaded, what="the job that loads programs to end")
+
+    def _is_loaded(self):
+        with self.daemon.connect() as connection:
+            backend = call(connection, f"{PROFILER}.Status")[0]["parameters"]["backend"]
+        return backend["name"] != "bpf" or "loadedRealtimeNs" in backend
 
     def _start_daemon(self):
         """As systemd does: with the socket, in the unit's sandbox, watched; without root as oneself."""

@@ -653,20 +653,6 @@ int json_scanner_u64(JsonScanner *scanner, uint64_t *ret) {
         return 0;
 }
 
-int json_scanner_i64(JsonScanner *scanner, int64_t *ret) {
-        uint64_t magnitude;
-        JsonToken token;
-        bool negative;
-
-        json_scanner_next(scanner, &token);
-        magnitude = scanner->number.magnitude;
-        negative = scanner->number.negative;
-        if (token != JSON_TOKEN_INTEGER || magnitude > (uint64_t) INT64_MAX + (negative ? 1 : 0))
-                return json_scanner_fail(scanner, "an integer from -2^63 to 2^63-1 is expected");
-        *ret = negative ? (int64_t) (0 - magnitude) : (int64_t) magnitude;
-        return 0;
-}
-
 int json_scanner_bool(JsonScanner *scanner, bool *ret) {
         JsonToken token;
 

@@ -154,7 +154,6 @@ _must_check_ int json_scanner_members(JsonScanner *scanner, JsonOnMember on_memb
 /* The same from the opening token on. */
 _must_check_ int json_scanner_object(JsonScanner *scanner, JsonOnMember on_member, void *userdata);
 _must_check_ int json_scanner_u64(JsonScanner *scanner, uint64_t *ret);
-_must_check_ int json_scanner_i64(JsonScanner *scanner, int64_t *ret);
 _must_check_ int json_scanner_bool(JsonScanner *scanner, bool *ret);
 /* *ret is borrowed until the next call. */
 _must_check_ int json_scanner_text(JsonScanner *scanner, Span *ret);

@@ -34,15 +34,6 @@ void modules_done(Modules *modules) {
         *modules = (Modules){};
 }
 
-/* There are some hundred, and a process asks once for each of its own. */
-size_t modules_find(const Modules *modules, uint64_t dev, uint64_t inode, Span path) {
-        for (size_t i = 0; i < modules->n; i++)
-                if (modules->all[i]->inode == inode && modules->all[i]->dev == dev &&
-                    span_is(path, modules->all[i]->path))
-                        return i;
-        return SIZE_MAX;
-}
-
 /* "" where there is none. */
 static void read_build_id(Elf *elf, char ret[static 2 * BUILD_ID_MAX_BYTES + 1]) {
         const void *id;

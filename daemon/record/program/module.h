@@ -71,8 +71,6 @@ typedef struct Modules {
 } Modules;
 
 void modules_done(Modules *modules);
-/* The number of the module of that file, or SIZE_MAX. */
-size_t modules_find(const Modules *modules, uint64_t dev, uint64_t inode, Span path);
 /*
  * Adds one; takes over @fd in any case. *ret is its number. @modules stays where it is then.
  * -ENOMEM; -E2BIG: there are MODULES_MAX.

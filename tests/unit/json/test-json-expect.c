@@ -18,12 +18,11 @@ static JsonScanner *scan(const char *text) {
 }
 
 START_TEST(helpers_read_what_they_expect) {
-        JsonScanner *scanner = scan("{\"u\":18446744073709551615,\"i\":-9223372036854775808,"
-                                    "\"t\":true,\"f\":false,\"s\":\"x\",\"a\":[1]}");
+        JsonScanner *scanner =
+                scan("{\"u\":18446744073709551615,\"t\":true,\"f\":false,\"s\":\"x\",\"a\":[1]}");
         Span key, text;
         JsonToken token;
         uint64_t u64;
-        int64_t i64;
         bool boolean;
 
         ck_assert_int_eq(json_scanner_expect(scanner, JSON_TOKEN_OBJECT), 0);
@@ -31,9 +30,6 @@ START_TEST(helpers_read_what_they_expect) {
         ck_assert(span_is(key, "u"));
         ck_assert_int_eq(json_scanner_u64(scanner, &u64), 0);
         ck_assert_uint_eq(u64, UINT64_MAX);
-        ck_assert_int_eq(json_scanner_member(scanner, &key), 0);
-        ck_assert_int_eq(json_scanner_i64(scanner, &i64), 0);
-        ck_assert_int_eq(i64, INT64_MIN);
         for (unsigned i = 0; i < 2; i++) {
                 ck_assert_int_eq(json_scanner_member(scanner, &key), 0);
                 ck_assert_int_eq(json_scanner_bool(scanner, &boolean), 0);
@@ -82,10 +78,6 @@ static int read_u64(JsonScanner *scanner) {
         uint64_t value;
         return json_scanner_u64(scanner, &value);
 }
-static int read_i64(JsonScanner *scanner) {
-        int64_t value;
-        return json_scanner_i64(scanner, &value);
-}
 static int read_bool(JsonScanner *scanner) {
         bool value;
         return json_scanner_bool(scanner, &value);
@@ -108,10 +100,6 @@ static const struct {
         { read_u64, "18446744073709551616", "from 0 to 2^64-1" },
         { read_u64, "1.0", "from 0 to 2^64-1" },
         { read_u64, "null", "from 0 to 2^64-1" },
-        { read_i64, "9223372036854775807", NULL },
-        { read_i64, "9223372036854775808", "from -2^63 to 2^63-1" },
-        { read_i64, "-9223372036854775809", "from -2^63 to 2^63-1" },
-        { read_i64, "\"1\"", "from -2^63 to 2^63-1" },
         { read_bool, "1", "true or false" },
         { read_bool, "null", "true or false" },
         { read_text, "null", "a string is expected" },

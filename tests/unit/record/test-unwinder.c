@@ -101,12 +101,9 @@ static void read_own_maps(void) {
 
                 if (!mapping.is_executable || !process_map_path(&mapping, path))
                         continue;
-                number = modules_find(&modules, mapping.dev, mapping.inode, mapping.path);
-                if (number == SIZE_MAX)
-                        ck_assert_int_eq(modules_add(&modules, mapping.dev, mapping.inode,
-                                                     mapping.path, open(path, O_RDONLY | O_CLOEXEC),
-                                                     &number),
-                                         0);
+                ck_assert_int_eq(modules_add(&modules, mapping.dev, mapping.inode, mapping.path,
+                                             open(path, O_RDONLY | O_CLOEXEC), &number),
+                                 0);
                 mappings[n_mappings++] =
                         (Mapping){ mapping.start, mapping.end, mapping.offset, number };
         }

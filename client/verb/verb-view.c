@@ -199,7 +199,16 @@ static Reference as_told(const Reference *recording, json_object *head) {
         return recording->is_file || !name ? *recording : (Reference){ .text = name, .fd = -EBADF };
 }
 
-/* The stacks of the recordings that @view, or its first reply, is about. */
+/* Does the same for all members of a set; @heads are theirs, in the same order. */
+static void take_told_names(SnapshotSet *set, json_object *heads) {
+        for (size_t i = 0; i < set->n && i < cell_length(heads); i++) {
+                Reference *recording = &set->subjects[i].ends[0];
+
+                *recording = as_told(recording, cell_element(heads, i));
+        }
+}
+
+/* Shows the stacks of the recordings that @of was about, in @view or in place of it (NULL). */
 static int show_stacks_of(Session *session, const GroupView *of, const SubjectReference *subjects,
                           size_t n, StackForm form, GroupView *view) {
         Reference recordings[ELEMENTSOF(of->recorded)];
@@ -542,12 +551,8 @@ static int compare_sets(Session *session) {
                 r = call_view(session, view, PROFILER_INTERFACE ".CompareSets", sides,
                               ELEMENTSOF(sides));
         if (r == 0 && group_view_waits(view)) {
-                for (size_t i = 0; i < cell_length(view->recorded[0]) && i < before.n; i++)
-                        before.subjects[i].ends[0] = as_told(&before.subjects[i].ends[0],
-                                                             cell_element(view->recorded[0], i));
-                for (size_t i = 0; i < cell_length(view->recorded[1]) && i < after.n; i++)
-                        after.subjects[i].ends[0] = as_told(&after.subjects[i].ends[0],
-                                                            cell_element(view->recorded[1], i));
+                take_told_names(&before, view->recorded[0]);
+                take_told_names(&after, view->recorded[1]);
                 r = show_stacks(session, &(Recordings){ .sides = sides }, STACK_FORM_LIST, view);
         } else if (r == 0 && view->has_recording && view->other[0] != '\0' && view->form.overview &&
                    !view->wants_rows && session->is_chatty)

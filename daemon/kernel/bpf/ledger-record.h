@@ -439,7 +439,7 @@ typedef struct RecordControl {
         __u64 n_unseen;       /* threads that left a CPU which they were not seen to get */
         __u64 n_without_frames;  /* samples whose frames of the kernel could not be read */
         __u64 n_without_stack;   /* samples whose stack of user mode could not be read */
-        __u64 n_busy;            /* samples that another one on the same CPU stood in the way of */
+        __u64 n_busy;            /* samples for which their CPU had no space: another one had it */
         __u64 n_wakes;           /* wake-ups that were told, or lost */
         __u64 n_lost_wakes;      /* for which the ring had no room */
         __u64 n_lost_lengths;    /* waits for which the table of lengths had no room */

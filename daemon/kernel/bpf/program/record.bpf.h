@@ -71,8 +71,8 @@ struct {
 
 /*
  * A sample is put together here. The clock may interrupt a thread that goes on, and so may a
- * wake-up; neither of these two interrupts the other. Each CPU has one of each kind; they are no
- * array of the kernel's "per CPU" sort, as what is in these ends at 32 KiB.
+ * wake-up; neither of these two interrupts the other. Each CPU has one space of each kind. They are
+ * elements of a common array, because an element of a per-CPU array has at most 32 KiB.
  */
 enum { RECORD_SPACE_HOOK, RECORD_SPACE_CLOCK, _RECORD_SPACE_MAX };
 

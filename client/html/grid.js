@@ -12,8 +12,8 @@ const ROW_PIXELS = 22;
 const ROWS_WITHOUT_SCROLLING = 60;
 const ROWS_ON_PAPER = 1000;
 const ROWS_MEASURED = 400;
-// Browsers do not lay out elements that are higher than this.
-const MAX_ROWS = Math.floor(15e6 / ROW_PIXELS);
+// Browsers do not lay out elements that are higher than about this.
+const MAX_PIXELS = 15e6;
 
 function compareOrders(a, b) {
   return typeof a === "string" && typeof b === "string" && !/^-?\d+$/.test(a + b)
@@ -126,32 +126,45 @@ class Grid {
     });
   }
 
+  // The rows are laid out in at most MAX_PIXELS. Where they are higher, scrolling by a pixel passes over
+  // more than one pixel of them, so that the end of what is laid out is the end of the rows.
+  pixelsPerScrolled() {
+    const rows = this.rows.length * ROW_PIXELS, sight = this.element.clientHeight - this.head.clientHeight;
+    return rows <= MAX_PIXELS ? 1 : (rows - sight) / (MAX_PIXELS - sight);
+  }
+
   draw(anew) {
-    const n = Math.min(this.rows.length, this.printing ? ROWS_ON_PAPER : MAX_ROWS);
+    const n = this.printing ? Math.min(this.rows.length, ROWS_ON_PAPER) : this.rows.length;
     const all = this.printing || n <= ROWS_WITHOUT_SCROLLING;
     this.element.classList.toggle("tall", !all);
-    const height = this.element.clientHeight || 600;
-    const first = all ? 0 : Math.max(0, Math.floor(this.element.scrollTop / ROW_PIXELS) - 10);
-    const last = all ? n : Math.min(n, first + Math.ceil(height / ROW_PIXELS) + 20);
-    if (!anew && first === this.first && last === this.last)
+    const height = this.element.clientHeight || 600, scrolled = this.element.scrollTop;
+    const laidOut = Math.min(n * ROW_PIXELS, MAX_PIXELS), top = scrolled * this.pixelsPerScrolled();
+    // How far above their place among all rows those in sight are laid out.
+    const raised = all ? 0 : top - scrolled;
+    const first = all ? 0 : Math.max(0, Math.floor(top / ROW_PIXELS) - 10, Math.floor(raised / ROW_PIXELS));
+    const last = all ? n : Math.min(n, Math.floor(top / ROW_PIXELS) + Math.ceil(height / ROW_PIXELS) + 10,
+      Math.ceil((raised + laidOut) / ROW_PIXELS));
+    if (!anew && first === this.first && last === this.last && raised === this.raised)
       return;
     this.first = first;
     this.last = last;
+    this.raised = raised;
     const rows = [];
     // Stripes follow the rows, not the elements.
     for (let i = first; i < last; i++)
       rows.push(this.rowOf(i));
-    this.body.replaceChildren(this.gap(first), ...rows, this.gap(n - last));
+    this.body.replaceChildren(this.gap(first * ROW_PIXELS - raised), ...rows,
+      this.gap(laidOut + raised - last * ROW_PIXELS));
     this.table.setAttribute("aria-rowcount", this.rows.length + 1);
     this.more.hidden = n === this.rows.length;
     this.more.textContent = `Only the first ${plural(n, "row")} of ${this.rows.length.toLocaleString("en")} ` +
-      `are ${this.printing ? "printed" : "shown"}: filter for fewer.`;
+      "are printed: filter for fewer.";
   }
 
-  gap(n) {
+  gap(pixels) {
     const cell = make("td", {colSpan: this.columns.length});
-    const row = make("tr", {class: "gap", hidden: n === 0, "aria-hidden": "true"}, cell);
-    cell.style.height = n * ROW_PIXELS + "px";
+    const row = make("tr", {class: "gap", hidden: pixels <= 0, "aria-hidden": "true"}, cell);
+    cell.style.height = pixels + "px";
     return row;
   }
 
@@ -189,12 +202,13 @@ class Grid {
 
   select(i) {
     this.selected = i;
-    const top = i * ROW_PIXELS, bottom = top + ROW_PIXELS * 3, view = this.element;
+    const view = this.element, scale = this.pixelsPerScrolled(), seen = view.scrollTop * scale;
+    const top = i * ROW_PIXELS, bottom = top + ROW_PIXELS * 3;
     if (view.classList.contains("tall")) {
-      if (top < view.scrollTop)
-        view.scrollTop = top;
-      else if (bottom > view.scrollTop + view.clientHeight)
-        view.scrollTop = bottom - view.clientHeight;
+      if (top < seen)
+        view.scrollTop = top / scale;
+      else if (bottom > seen + view.clientHeight)
+        view.scrollTop = (bottom - view.clientHeight) / scale;
     }
     this.draw(true);
     this.onSelect(this.rows[i]);

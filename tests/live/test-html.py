@@ -988,12 +988,42 @@ def many_rows():
             page.table.grid.sort(4);
             return performance.now() - begin;""")
         expect(milliseconds < 10000, "it takes", milliseconds, "ms to sort")
-        last = browser.run("""
-            const view = page.table.grid.element;
-            view.scrollTop = view.scrollHeight;
-            return new Promise((done) => setTimeout(() => done([
-                Array.from(view.querySelectorAll("tr[data-row]")).at(-1).dataset.row, page.table.grid.rows.length]), 300));""")
-        expect_equal(int(last[0]), last[1] - 1, "the last row is in sight")
+        # As many as there are, and a number that browsers do not lay out.
+        for times in (1, 5):
+            seen, n, elements = browser.run("""
+                const [times] = arguments, grid = page.table.grid, view = grid.element;
+                if (times > 1)
+                    grid.setRows(Array.from({length: times}, () => grid.rows).flat());
+                const seen = () => {
+                    const head = grid.head.getBoundingClientRect(), sight = view.getBoundingClientRect();
+                    return Array.from(view.querySelectorAll("tr[data-row]")).filter((row) => {
+                        const {top, bottom} = row.getBoundingClientRect();
+                        return bottom > head.bottom + 1 && top < sight.top + view.clientHeight - 1;
+                    }).map((row) => Number(row.dataset.row));
+                };
+                const after = async (move) => {
+                    move();
+                    await new Promise((done) => setTimeout(done, 300));
+                    return seen();
+                };
+                return (async () => [
+                    {
+                        begin: await after(() => { view.scrollTop = 0; }),
+                        middle: await after(() => { view.scrollTop = view.scrollHeight / 2; }),
+                        nearEnd: await after(() => { view.scrollTop = view.scrollHeight - view.clientHeight - 100; }),
+                        end: await after(() => { view.scrollTop = view.scrollHeight; }),
+                        chosen: await after(() => grid.select(Math.floor(grid.rows.length / 3))),
+                    },
+                    grid.rows.length, document.getElementsByTagName("tr").length])();""", times)
+            for where, rows in seen.items():
+                expect(len(rows) > 5 and rows == list(range(rows[0], rows[-1] + 1)), "a row after the other", where, rows)
+            expect_equal(seen["begin"][0], 0, "the first row is in sight")
+            expect(abs(seen["middle"][0] - n / 2) < n / 100, "in the middle", seen["middle"], n)
+            expect(seen["nearEnd"][0] > n * 0.99, "near the end", seen["nearEnd"], n)
+            expect_equal(seen["end"][-1], n - 1, "the last row is in sight")
+            expect(n // 3 in seen["chosen"], "the chosen row is in sight", seen["chosen"], n)
+            expect(elements < 2000, "rows as elements", elements)
+        expect(n * 22 > 15e6, "more than are laid out", n)
         expect_equal(browser.logs()[0], [], "console")
 
 

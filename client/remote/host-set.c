@@ -16,18 +16,20 @@
 #define MAX_BRACKETS 4u
 #define MAX_DIGITS 9u
 #define SHOWN_COLUMNS 80u
+#define SHOWN_BYTES (4u * SHOWN_COLUMNS) /* the longest characters that take a column */
 
 static _printf_(3, 4) int refuse(char *ret_complaint, Span what, const char *format, ...) {
         _cleanup_(buffer_done) Buffer printable = {};
         const char *shown = "?";
         va_list arguments;
+        size_t n_shown;
         int n;
 
         if (printable_append(&printable, what) < 0 || buffer_terminate(&printable, &shown) < 0)
                 shown = "?";
-        n = snprintf(ret_complaint, HOST_SET_COMPLAINT_BYTES, "\"%.*s%s\" ",
-                     (int) printable_fit(span_of(shown), SHOWN_COLUMNS, NULL), shown,
-                     printable_width(span_of(shown)) > SHOWN_COLUMNS ? "\u2026" : "");
+        n_shown = printable_cut(span_of(shown), SHOWN_COLUMNS, SHOWN_BYTES);
+        n = snprintf(ret_complaint, HOST_SET_COMPLAINT_BYTES, "\"%.*s%s\" ", (int) n_shown, shown,
+                     shown[n_shown] != '\0' ? "\u2026" : "");
         va_start(arguments, format);
         (void) vsnprintf(ret_complaint + n, HOST_SET_COMPLAINT_BYTES - (size_t) n, format,
                          arguments);

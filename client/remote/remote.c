@@ -116,8 +116,7 @@ static void format_line(Span text, char *ret, size_t n_ret) {
         if (printable_append(&printable, text) < 0 || buffer_terminate(&printable, &shown) < 0)
                 shown = "?";
         (void) snprintf(ret, n_ret, "%.*s",
-                        (int) MIN_OF(printable_fit(span_of(shown), LINE_COLUMNS, NULL), n_ret - 1),
-                        shown);
+                        (int) printable_cut(span_of(shown), LINE_COLUMNS, n_ret - 1), shown);
 }
 
 static int on_message(Relay *relay, Span message) {
@@ -155,12 +154,17 @@ static int on_message(Relay *relay, Span message) {
                 if (printable_append_name(&printable, sentence) < 0 ||
                     buffer_terminate(&printable, &shown) < 0)
                         shown = "?";
-                explain(near, "%s.", shown);
+                explain(near, "%.*s.",
+                        (int) printable_cut(span_of(shown), SIZE_MAX,
+                                            CONNECTION_COMPLAINT_BYTES - sizeof(".")),
+                        shown);
                 return RELAY_E_REFUSED;
         }
         format_line(cell_string(cell_member(bridge, "daemonVersion")), line, sizeof(line));
         (void) snprintf(standing.greeting.daemon_version, sizeof(standing.greeting.daemon_version),
-                        "%.*s", (int) printable_fit(span_of(line), REMOTE_VERSION_BYTES / 4, NULL),
+                        "%.*s",
+                        (int) printable_cut(span_of(line), REMOTE_VERSION_BYTES / 4,
+                                            REMOTE_VERSION_BYTES - 1),
                         line);
         if (json_object_object_get_ex(bridge, "realtimeNs", &number))
                 standing.greeting.realtime_ns = json_object_get_uint64(number);

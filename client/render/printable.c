@@ -55,6 +55,17 @@ size_t printable_fit(Span text, size_t n_columns, size_t *ret_width) {
         return text.n - rest.n;
 }
 
+size_t printable_cut(Span text, size_t n_columns, size_t n_bytes) {
+        size_t n = printable_fit(text, n_columns, NULL);
+
+        if (n <= n_bytes)
+                return n;
+        n = n_bytes;
+        while (n > 0 && ((unsigned char) text.bytes[n] & 0xc0) == 0x80)
+                n--;
+        return n;
+}
+
 size_t printable_width(Span text) {
         size_t width;
 

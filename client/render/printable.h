@@ -27,6 +27,11 @@ size_t printable_width(Span text);
  */
 size_t printable_fit(Span text, size_t n_columns, size_t *ret_width);
 /*
+ * The same, of at most @n_bytes: characters without a width make a text of any length fit into a
+ * column, but not into an array.
+ */
+size_t printable_cut(Span text, size_t n_columns, size_t n_bytes);
+/*
  * Appends printable @text, or what @n_columns have room for of its end, which says more of a path:
  * "…/postgresql.service", whole components if they are short enough. @n_columns is not 0.
  * 0 or the failure of @buffer.

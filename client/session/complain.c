@@ -32,7 +32,7 @@ int complain_errno(int error, const char *what) {
                         strerror(error < 0 ? -error : error));
 }
 
-/* Writes @text printable, cut at @n_columns, between @marks. */
+/* Writes @text printable, cut at @n_columns and at the end of @ret, between @marks. */
 static void format_printable(Span text, size_t n_columns, const char *marks, char *ret) {
         _cleanup_(buffer_done) Buffer printable = {};
         const char *shown = "";
@@ -41,9 +41,7 @@ static void format_printable(Span text, size_t n_columns, const char *marks, cha
         /* Without memory the sentence still names the problem, though not the object. */
         if (printable_append_name(&printable, text) < 0 || buffer_terminate(&printable, &shown) < 0)
                 shown = "?";
-        n = printable_fit(span_of(shown), n_columns, NULL);
-        while (n > QUOTE_BYTES - 8)
-                n = printable_fit(span_of(shown), --n_columns, NULL);
+        n = printable_cut(span_of(shown), n_columns, QUOTE_BYTES - 8);
         (void) snprintf(ret, QUOTE_BYTES, "%s%.*s%s%s", marks, (int) n, shown,
                         shown[n] != '\0' ? "\u2026" : "", marks);
 }

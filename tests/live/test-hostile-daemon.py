@@ -38,8 +38,9 @@ COMMANDS = {
     "help": [["help"]],
 }
 THOROUGH = "CTPROF_THOROUGH" in os.environ  # each text in each place, which takes minutes
-# In every text at once. A lone surrogate is a byte that is not UTF-8.
-EVIL = ["$(touch${IFS}owned)", "`touch owned`", "a;touch owned", "\x1b]0;owned\x07\x1b[2J", "a\rb\nc\x9b31m\x7f", "x\u202ey\u2066\u061c\u034f\u3164\ufff8\U0001d173",
+# In every text at once. Accents without a letter take no column. A lone surrogate is a byte that is not UTF-8.
+EVIL = ["$(touch${IFS}owned)", "`touch owned`", "a;touch owned", "\x1b]0;owned\x07\x1b[2J", "a\rb\nc\x9b31m\x7f", "\u0301" * 300,
+        "x\u202ey\u2066\u061c\u034f\u3164\ufff8\U0001d173",
         "-rf", "../../owned", "", "'\"\\&|<>*?~{}", "%s%n%s", "A" * 70000, "\udcff", "</script><script>owned"]
 WRONG = [None, True, -1, 2 ** 64 - 1, 2 ** 200, 1.5e308, "", "text", [], [[]], [None], {}, {"name": []}, {"min": {}, "max": None},
          LEFT_OUT]
@@ -203,7 +204,7 @@ def texts():
 def texts_on_a_terminal():
     """the same on a terminal, with progress"""
     with Set() as stage:
-        for evil in EVIL[:7]:
+        for evil in EVIL[:8]:
             def answer(method, _, evil=evil):
                 yield frame({"parameters": {"progress": {"phase": evil, "done": 1, "total": 2}}, "continues": True})
                 yield 0.25
@@ -221,7 +222,7 @@ def names_are_refused():
         for words in commands():
             if words[0] in ("status", "help", "metric-list"):
                 continue
-            for evil in EVIL[:9]:
+            for evil in EVIL[:10]:
                 answer = stage.lying(lambda value, evil=evil: each_text(
                     value, lambda key, text: evil if key in ("name", "rotated", "oldName") else text))
                 status, out, err = stage.run(words, answer)
@@ -277,7 +278,7 @@ def errors():
     with Set() as stage:
         for name in ERRORS:
             space = "org.varlink.service" if name in ("PermissionDenied", "InvalidParameter", "MethodNotFound") else "io.ctprof.Profiler"
-            for evil in [*EVIL[:6], 5, [], {}]:
+            for evil in [*EVIL[:7], 5, [], {}]:
                 keys = "name reason nearest offset parameter method interface".split()
                 error = frame({"error": f"{space}.{name}", "parameters": dict.fromkeys(keys, evil)})
                 result = run_refused(stage, ["info", "a"], error)

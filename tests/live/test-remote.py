@@ -371,6 +371,8 @@ HOSTILE = {
     "greet(); call(); time.sleep(60)": "--timeout=SECONDS waits longer",
     "greet(bridge=2); time.sleep(60)": "speaks another form of the bridge",
     "greet(complaint='\\x1b[2J\\x9b31m' + 'A' * 100000); time.sleep(60)": "AAAA",
+    "greet(complaint='\\u0301' * 100000); time.sleep(60)": "\u0301",
+    "greet(daemonVersion='\\u0301' * 100000); call(); time.sleep(60)": "--timeout=SECONDS waits longer",
     "out(b'{}\\0'); time.sleep(60)": "came instead of the greeting",
     "out(b'{' + b'x' * (6 << 20)); time.sleep(60)": "sent a message that is too long",
     "out(b'\\x1b[2J' * 10000); time.sleep(60)": "came instead of the greeting",

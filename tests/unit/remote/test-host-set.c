@@ -2,6 +2,7 @@
 #include "remote/host-set.h"
 
 #include <check.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,23 @@ START_TEST(what_stands_for_none_is_refused) {
         ck_assert_msg(strstr(complaint, wrong[_i].what), "\"%s\": %s", wrong[_i].text, complaint);
         for (const char *c = complaint; *c != '\0'; c++)
                 ck_assert_int_ge((unsigned char) *c, ' ');
+        host_set_done(&set);
+}
+END_TEST
+
+/* Accents without a letter take no column of the complaint. */
+START_TEST(the_complaint_of_a_name_without_width_has_a_bound) {
+        char complaint[HOST_SET_COMPLAINT_BYTES + 1], name[2 * 4096];
+        HostSet set = {};
+
+        for (size_t i = 0; i < sizeof(name); i += 2)
+                memcpy(&name[i], "\u0301", 2);
+        complaint[HOST_SET_COMPLAINT_BYTES] = 'x';
+        ck_assert_int_eq(host_set_add(&set, (Span){ name, sizeof(name) }, complaint),
+                         HOST_SET_E_INVALID);
+        ck_assert_ptr_nonnull(strstr(complaint, "\u2026\" "));
+        ck_assert_uint_lt(strlen(complaint), HOST_SET_COMPLAINT_BYTES);
+        ck_assert_int_eq(complaint[HOST_SET_COMPLAINT_BYTES], 'x');
         host_set_done(&set);
 }
 END_TEST
@@ -284,8 +302,10 @@ int main(void) {
         Suite *suite = suite_create("host-set");
         TCase *tcase = tcase_create("host-set");
 
+        (void) setlocale(LC_CTYPE, "C.UTF-8");
         tcase_add_loop_test(tcase, a_text_stands_for_names, 0, ELEMENTSOF(sets));
         tcase_add_loop_test(tcase, what_stands_for_none_is_refused, 0, ELEMENTSOF(wrong));
+        tcase_add_test(tcase, the_complaint_of_a_name_without_width_has_a_bound);
         tcase_add_test(tcase, a_name_has_a_bound);
         tcase_add_test(tcase, as_many_as_there_may_be);
         tcase_add_test(tcase, a_file_has_a_list_a_line);

@@ -93,6 +93,16 @@ START_TEST(widths_are_those_of_the_terminal) {
 }
 END_TEST
 
+START_TEST(a_text_is_cut_at_its_bytes_too) {
+        Span accents = SPAN_LITERAL("e\u0301\u0301\u0301");
+
+        ck_assert_uint_eq(printable_cut(accents, 1, 7), 7);
+        ck_assert_uint_eq(printable_cut(accents, 1, 6), 5);
+        ck_assert_uint_eq(printable_cut(accents, 1, 0), 0);
+        ck_assert_uint_eq(printable_cut(SPAN_LITERAL("abc"), 2, 3), 2);
+}
+END_TEST
+
 static const struct {
         const char *text;
         size_t n_columns;
@@ -127,6 +137,7 @@ int main(void) {
         tcase_add_loop_test(append, names_from_json_are_unescaped_first, 0, ELEMENTSOF(rows));
         tcase_add_test(append, every_byte_alone_becomes_printable);
         tcase_add_loop_test(width, widths_are_those_of_the_terminal, 0, ELEMENTSOF(width_rows));
+        tcase_add_test(width, a_text_is_cut_at_its_bytes_too);
         tcase_add_loop_test(width, the_end_of_a_path_says_more, 0, ELEMENTSOF(end_rows));
         suite_add_tcase(suite, append);
         suite_add_tcase(suite, width);

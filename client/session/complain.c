@@ -122,9 +122,11 @@ static void collect(const Reply *reply, WireError error, const WireTopic *topic,
 }
 
 /* "root (uid 0) records since ..., and until ... at the latest: ..." */
-static int format_recorder(json_object *parameters, Buffer *sentence) {
+static int format_recorder(const Facts *facts, Buffer *sentence) {
+        json_object *parameters = facts->parameters;
         uint64_t uid = cell_u64(parameters, "uid");
-        const struct passwd *passwd = uid < UINT32_MAX ? getpwuid((uid_t) uid) : NULL;
+        const struct passwd *passwd =
+                uid < UINT32_MAX && !facts->topic->is_elsewhere ? getpwuid((uid_t) uid) : NULL;
         char since[WHEN_CHARS], until[WHEN_CHARS];
 
         when_format(cell_u64(parameters, "sinceRealtimeNs"), WHEN_FULL, since);
@@ -179,7 +181,7 @@ static int format(WireError error, const Facts *facts, Buffer *sentence) {
                 /* The reason is a sentence that names the spool by its path. */
                 return buffer_append_format(sentence, "%s.", reason);
         case WIRE_ERROR_RECORDING_RUNS:
-                return format_recorder(facts->parameters, sentence);
+                return format_recorder(facts, sentence);
         case WIRE_ERROR_NO_RECORDING:
                 return buffer_append_text(sentence, "Nothing is being recorded.");
         case WIRE_ERROR_BUSY:

@@ -52,6 +52,7 @@ typedef struct WireTopic {
         const char *subject;        /* what the user typed; NULL: unknown */
         const char *taken_hint;     /* what to do about SnapshotExists; NULL: none */
         const char *daemon_version; /* printable; NULL or "": not known */
+        bool is_elsewhere;          /* users of that host are not those of this one */
 } WireTopic;
 
 /* Appends the sentence about the error reply to @sentence; *ret_status is the exit status. */

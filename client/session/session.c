@@ -291,6 +291,7 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
                  void *userdata) {
         const WireTopic topic = { .subject = call->subject,
                                   .taken_hint = call->taken_hint,
+                                  .is_elsewhere = session->host,
                                   .daemon_version = session->daemon_version };
         _cleanup_(buffer_done) Buffer prelude = {}, sentence = {};
         _cleanup_(connection_freep) Connection *connection = NULL;

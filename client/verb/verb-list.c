@@ -66,7 +66,8 @@ static int print_heads(Session *session, json_object *heads) {
                 return complain_errno(r, "print the result");
         /* The cells are appended in the order of the columns. */
         for (size_t i = 0; i < cell_length(heads); i++) {
-                json_object *head = cell_element(heads, i), *uid = cell_member(head, "uid");
+                json_object *head = cell_element(heads, i), *user = cell_member(head, "uid");
+                uint64_t uid = json_object_get_uint64(user);
                 json_object *start = cell_member(head, "startRealtimeNs");
                 char captured[WHEN_CHARS] = "", age[WHEN_CHARS] = "";
                 uint64_t start_ns = json_object_get_uint64(start);
@@ -96,11 +97,12 @@ static int print_heads(Session *session, json_object *heads) {
                 cell_append_number(table_cell(table), cell_member(head, "sizeBytes"),
                                    QUANTITY_LADDER_BYTES);
                 cell = table_cell(table);
-                passwd = uid ? getpwuid((uid_t) json_object_get_uint64(uid)) : NULL;
+                /* A number of another host may be somebody else here. */
+                passwd = user && uid < UINT32_MAX && !session->host ? getpwuid((uid_t) uid) : NULL;
                 if (passwd)
                         buffer_append_text(cell, passwd->pw_name);
-                else if (uid)
-                        buffer_append_u64(cell, json_object_get_uint64(uid));
+                else if (user)
+                        buffer_append_u64(cell, uid);
                 table_end_row(table, 0);
         }
         r = table_end(table);

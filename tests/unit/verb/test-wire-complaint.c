@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include <check.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,34 @@ START_TEST(every_error_is_a_sentence_with_a_way_out) {
 }
 END_TEST
 
+/* The users of another host are not those of this one. */
+START_TEST(a_user_of_another_host_is_a_number) {
+        static const WireTopic topic = { .is_elsewhere = true };
+        Reply reply = { .error = strdup(PROFILER "RecordingRuns"),
+                        .parameters = json_tokener_parse("{\"uid\":0}") };
+        _cleanup_(buffer_done) Buffer sentence = {};
+        const char *text;
+        int status = 77;
+
+        ck_assert_int_eq(wire_complaint_format(&reply, &topic, &sentence, &status), 0);
+        ck_assert_int_eq(buffer_terminate(&sentence, &text), 0);
+        ck_assert_ptr_nonnull(strstr(text, "at a time: uid 0 has recorded"));
+        reply_done(&reply);
+}
+END_TEST
+
+/* Accents take no column each: all of a text of them would fit into one. */
+START_TEST(a_reason_without_width_has_a_bound) {
+        char accents[2 * 1024 + 1] = "", quoted[QUOTE_BYTES];
+
+        for (size_t i = 0; i < sizeof(accents) - 1; i += 2)
+                memcpy(&accents[i], "\u0301", 2);
+        (void) quote(accents, quoted);
+        ck_assert_uint_lt(strlen(quoted), QUOTE_BYTES);
+        ck_assert_ptr_nonnull(strstr(quoted, "\u0301\u2026\""));
+}
+END_TEST
+
 START_TEST(no_error_of_the_interface_is_without_words) {
         static const WireTopic topic = { .subject = "x" };
 
@@ -138,7 +167,10 @@ int main(void) {
         TCase *format = tcase_create("format");
 
         (void) setenv("TZ", "UTC", 1);
+        (void) setlocale(LC_CTYPE, "C.UTF-8");
         tcase_add_loop_test(format, every_error_is_a_sentence_with_a_way_out, 0, ELEMENTSOF(rows));
+        tcase_add_test(format, a_user_of_another_host_is_a_number);
+        tcase_add_test(format, a_reason_without_width_has_a_bound);
         tcase_add_test(format, no_error_of_the_interface_is_without_words);
         suite_add_tcase(suite, format);
         return check_main(suite);

@@ -310,7 +310,9 @@ int session_call(Session *session, SessionCall *call, SessionOnReply verb_on_rep
                         return complain_errno(r, "write the call");
                 call->request.parameters = buffer_span(&call->parameters);
         }
-        if (endpoint.kind == ENDPOINT_DAEMON && options_have(session->options, OPTION_LOCAL)) {
+        /* "HOST:SNAPSHOT" is asked for there, whatever asks for the one beside it. */
+        if (endpoint.kind == ENDPOINT_DAEMON && !session->host &&
+            options_have(session->options, OPTION_LOCAL)) {
                 r = session->spool_path ? 0
                                         : local_spool_prepare(session->options->spool_path,
                                                               &session->spool_path);

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from harness import CTPROFCTL, Idle, Skip, expect, expect_equal, main, private_host, run, temporary, test, wait_until
+from harness import CTPROFCTL, Idle, Local, Skip, expect, expect_equal, main, private_host, run, temporary, test, wait_until
 from sshds import Net, free_port, prepare_root
 
 private_host()
@@ -268,6 +268,11 @@ def two_hosts():
         done = ask(net, "compare", "--", *words)
         expect_equal((done.status, done.out), (status, ""), words, done.err)
         expect(text in done.one_sentence(), words, done.err)
+    with temporary() as directory:
+        ctl = Local(directory / "spool")
+        expect_equal(ctl("capture", "--tag", "first", "--quiet").status, 0)
+        heads = ask(net, "compare", "--local", "--spool", str(directory / "spool"), "web01:first", "first", "--json").json()
+        expect(heads["before"]["startRealtimeNs"] < heads["after"]["startRealtimeNs"], heads["before"], heads["after"])
     done = ask(net, "-H", "web03", "compare", "web01:first", "web02:first")
     expect(done.status == 2 and "either" in done.one_sentence(), done.err)
 

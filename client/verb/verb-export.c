@@ -71,6 +71,16 @@ static int open_output(Export *export, Span name) {
         return output_open(export->path, OUTPUT_EXCLUSIVE, &export->output);
 }
 
+/* The same with the name in the head, which becomes part of a path: it must be a valid name. */
+static int open_output_of_head(Export *export) {
+        Span name = cell_string(cell_member(export->head, "name"));
+
+        if (!export->output && snapshot_name_complaint(name))
+                return complain(STATUS_FAILED,
+                                "The snapshot has no name for a file: name the file.");
+        return open_output(export, name);
+}
+
 /* Makes a call, and keeps the head of the snapshot from its reply. */
 static int call_for_head(Export *export, SessionCall *call, int *ret_fd) {
         _cleanup_(message_object_freep) json_object *reply = NULL;
@@ -92,7 +102,6 @@ static int export_from_spool(Export *export) {
         };
         _cleanup_(fd_closep) int fd = -EBADF;
         JsonWriter *writer;
-        Span name;
         int r;
 
         /* Open the output first: a snapshot that cannot be written need not be requested. */
@@ -106,12 +115,7 @@ static int export_from_spool(Export *export) {
         r = call_for_head(export, &call, &fd);
         if (r != 0)
                 return r;
-        /* The daemon's name becomes part of a path: accept only a valid name. */
-        name = cell_string(cell_member(export->head, "name"));
-        if (!export->output && snapshot_name_complaint(name))
-                return complain(STATUS_FAILED,
-                                "The snapshot has no name for a file: name the file.");
-        r = open_output(export, name);
+        r = open_output_of_head(export);
         return r == 0 ? output_copy(export->output, fd) : r;
 }
 
@@ -157,6 +161,7 @@ static int export_denet(Export *export) {
         _cleanup_(denet_export_done) DenetExport denet = {};
         _cleanup_(json_out_done) JsonOut out = {};
         Session *session = export->session;
+        const Reference *last;
         FILE *file;
         int r;
 
@@ -166,7 +171,9 @@ static int export_denet(Export *export) {
         if (r != 0)
                 return r;
         export->head = json_object_get(denet.head);
-        r = open_output(export, cell_string(cell_member(export->head, "name")));
+        last = &subject.ends[subject.is_interval];
+        r = last->is_file ? open_output(export, snapshot_name_of_path(last->text))
+                          : open_output_of_head(export);
         if (r == 0)
                 r = output_stream(export->output, "write the threads", &file);
         if (r != 0)

@@ -1685,6 +1685,11 @@ def off_cpu():
                 expect(abs(thread["percentage"] - 100 * ns / told["total_time_ns"]) < 1e-6, thread)
         result = ctl("export", "--format", "denet", "a", "-")
         expect_equal((result.status, result.out), (2, ""))
+        # What is written about a file is called as the file is, whatever the name in it.
+        with temporary() as place:
+            expect_equal(ctl("export", "rec", place / "moved.ctprof.zst").status, 0)
+            expect_equal(run(CTPROFCTL, "export", "--format", "denet", place / "moved.ctprof.zst", cwd=place).status, 0)
+            expect_equal(sorted(path.name for path in place.iterdir()), ["moved.ctprof.zst", "moved.denet.json"])
 
 
 @test

@@ -252,19 +252,50 @@ static int print_csv(FanOut *fan, Asking *asking, Span mark) {
         return copy(fan, asking, (off_t) n_columns, mark, 0);
 }
 
+/*
+ * Cuts what one that failed has begun and not ended, as it would spoil what follows for a program
+ * that reads it: the rest of a line of rows, or all of a result. *ret is the size then.
+ */
+static int cut_output(const FanOut *fan, Asking *asking, off_t *ret) {
+        bool is_pretty = fan->session->json == JSON_STYLE_PRETTY;
+        char end[3] = "";
+        struct stat st;
+        ssize_t n = 0;
+
+        if (fstat(asking->out_fd, &st) < 0)
+                return -errno;
+        *ret = st.st_size;
+        if (fan->form == FAN_OUT_TEXT || *ret == 0)
+                return 0;
+        if (fan->form == FAN_OUT_JSON) {
+                n = pread(asking->out_fd, end, sizeof(end),
+                          MAX_OF(*ret - (off_t) sizeof(end), (off_t) 0));
+                if (n == sizeof(end) && memcmp(end + 1, "}\n", 2) == 0 &&
+                    (!is_pretty || end[0] == '\n' || end[0] == '{'))
+                        return 0;
+                *ret = 0;
+        }
+        for (; *ret > 0; (*ret)--) {
+                n = pread(asking->out_fd, end, 1, *ret - 1);
+                if (n < 0)
+                        return -errno;
+                if (n == 0 || end[0] == '\n')
+                        break;
+        }
+        return *ret < st.st_size && ftruncate(asking->out_fd, *ret) < 0 ? -errno : 0;
+}
+
 static int print_output(FanOut *fan, Asking *asking) {
         const char *front = fan->session->json == JSON_STYLE_PRETTY && fan->form == FAN_OUT_JSON
                                     ? "\n  \"host\": \""
                                     : "\"host\":\"";
         _cleanup_(buffer_done) Buffer mark = {};
         _cleanup_(freep) char *line = NULL;
-        struct stat st;
-        int r;
+        off_t size = 0;
+        int r = cut_output(fan, asking, &size);
 
-        if (fstat(asking->out_fd, &st) < 0)
-                return -errno;
-        if (st.st_size == 0)
-                return 0;
+        if (r < 0 || size == 0)
+                return r;
         r = fan->n_shown == 0 ? session_page(fan->session) : 0;
         if (r != 0)
                 return -ECANCELED;

@@ -304,6 +304,40 @@ def some_fail():
 
 
 @test
+def answers_that_break_off():
+    """half an answer of a host is left out where a program reads it, and those of the others stand"""
+    net = NETS[0]
+    for name in ("web01", "web02"):
+        expect_equal(ask(net, "-H", name, "capture", "--tag", "broken", "--replace", "--quiet").status, 0, name)
+    # The greeting and the first reply of web01 come through.
+    path = as_ssh(net.directory, "breaking", f"""
+import subprocess
+if "web01" not in sys.argv:
+    os.execv({str(net.ssh)!r}, [{str(net.ssh)!r}, *sys.argv[1:]])
+with subprocess.Popen([{str(net.ssh)!r}, *sys.argv[1:]], stdout=subprocess.PIPE) as process:
+    left = 2
+    while left > 0:
+        byte = os.read(process.stdout.fileno(), 1)
+        left -= byte in (b"", b"\\0")
+        out(byte)
+    process.kill()
+fail(255, "")
+""")
+    for words in (("--json=short",), ("--json=pretty",), ("--format", "csv"), ("--format", "ndjson")):
+        done = ask(net, "-H", "web[01-02]", "show", "broken", *words, env={"CTPROF_SSH": str(path)})
+        expect_equal(done.status, 1, done.err)
+        expect("web01: " in done.one_sentence(), done.err)
+        alone = ask(net, "-H", "web02", "show", "broken", *words)
+        expect_equal(alone.status, 0, alone.err)
+        if "csv" in words:
+            expect_equal(len(done.out.splitlines()), len(alone.out.splitlines()), words)
+        elif "ndjson" in words:
+            expect_equal(len([json.loads(line) for line in done.out.splitlines()]), len(alone.out.splitlines()), words)
+        else:
+            expect_equal(json.loads(done.out)["host"], "web02", words)
+
+
+@test
 def what_is_wrong():
     """each way not to reach a daemon is one sentence that names the host and what to do there"""
     net = NETS[0]

@@ -217,10 +217,10 @@ static int become(void *userdata) {
         return errno;
 }
 
-static int make_pipe(int *ret_read_fd, int *ret_write_fd) {
+static int make_pipe(int flags, int *ret_read_fd, int *ret_write_fd) {
         int fds[2];
 
-        if (pipe2(fds, O_CLOEXEC) < 0)
+        if (pipe2(fds, O_CLOEXEC | flags) < 0)
                 return -errno;
         *ret_read_fd = fds[0];
         *ret_write_fd = fds[1];
@@ -264,7 +264,7 @@ static const char *read_config(Near *near, Buffer *text) {
         add_port(&words, near);
         add_word(&words, "--");
         add_word(&words, near->address.text);
-        if (make_pipe(&read_fd, &write_fd) < 0)
+        if (make_pipe(0, &read_fd, &write_fd) < 0)
                 return "";
         words.fds[0] = words.fds[2] = STDIN_FILENO; /* which is /dev/null */
         words.fds[1] = write_fd;
@@ -331,11 +331,11 @@ static int start_bridge(Near *near, const char *config, Relay *relay) {
         add_word(&words, near->address.text);
         add_word(&words, command_text);
 
-        r = make_pipe(&in_theirs, &relay->out_fd);
+        r = make_pipe(0, &in_theirs, &relay->out_fd);
         if (r == 0)
-                r = make_pipe(&relay->in_fd, &out_theirs);
+                r = make_pipe(0, &relay->in_fd, &out_theirs);
         if (r == 0)
-                r = make_pipe(&relay->log_fd, &log_theirs);
+                r = make_pipe(0, &relay->log_fd, &log_theirs);
         if (r < 0)
                 return r;
         words.fds[0] = in_theirs;
@@ -651,7 +651,8 @@ int remote_open(const Remote *remote, uint64_t timeout_ns, Connection **ret,
                 return -errno;
         ours = sockets[0];
         theirs = sockets[1];
-        r = make_pipe(&words_read, &words_write);
+        /* Each word is read by itself, also where two have come by then. */
+        r = make_pipe(O_DIRECT, &words_read, &words_write);
         if (r < 0)
                 return r;
         (void) fflush(stdout);

@@ -230,29 +230,32 @@ static int print_head(const Course *course) {
         return r;
 }
 
+static bool is_counted(const Course *course, RecordPlace place) {
+        json_object *counted =
+                cell_member(cell_member(course->text->first, "recording"), "coursePlaces");
+
+        for (size_t i = 0; i < cell_length(counted); i++)
+                if (span_is(cell_string(cell_element(counted, i)), place_names[place]))
+                        return true;
+        return false;
+}
+
 /*
  * Prints what is not quite as it should be: places that were not counted, steps that were read
  * while threads ended, steps that could not be read, and waits for work that are left out.
  */
 static int print_notes(const Course *course) {
         const Lines lines = { .out = course->text->out, .terminal = course->text->terminal };
-        json_object *facts = cell_member(course->text->first, "recording"),
-                    *counted = cell_member(facts, "coursePlaces");
+        json_object *facts = cell_member(course->text->first, "recording");
         uint64_t n_unsettled = cell_u64(facts, "unsettledSteps"),
                  n_missed = cell_u64(facts, "missedSteps");
         _cleanup_(buffer_done) Buffer missing = {};
         int r = 0;
 
-        for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++) {
-                bool is_counted = false;
-
-                for (size_t i = 0; i < cell_length(counted) && !is_counted; i++)
-                        is_counted =
-                                span_is(cell_string(cell_element(counted, i)), place_names[place]);
-                if (!is_counted)
+        for (unsigned place = 0; place < _RECORD_PLACE_MAX; place++)
+                if (!is_counted(course, place))
                         buffer_append_format(&missing, "%s%s", missing.n > 0 ? ", " : "",
                                              place_names[place]);
-        }
         if (missing.n > 0) {
                 buffer_append_text(&missing, " were not counted");
                 r = lines_print_buffer(&lines, "", &missing);
@@ -307,6 +310,7 @@ static int print_steps(const Course *course) {
                 { .header = "WAITS MOST", .shrink_to = 20 },
         };
         const CourseText *text = course->text;
+        bool has_queue = is_counted(course, RECORD_PLACE_run_queue);
         _cleanup_(table_freep) Table *table = NULL;
         int r = table_new(columns, ELEMENTSOF(columns), text->terminal, text->legend, text->out,
                           &table);
@@ -319,7 +323,11 @@ static int print_steps(const Course *course) {
 
                 append_offset(table_cell(table), offset_ns(course, i));
                 compact_append_cpus(table_cell(table), threads(course, course->running[i], i));
-                compact_append_threads(table_cell(table), threads(course, course->run_queue[i], i));
+                cell = table_cell(table);
+                if (has_queue)
+                        compact_append_threads(cell, threads(course, course->run_queue[i], i));
+                else
+                        buffer_append_byte(cell, '-');
                 buffer_append_format(table_cell(table), "%llu",
                                      (unsigned long long) course->store->steps[i].n_ended);
                 cell = table_cell(table);
@@ -403,8 +411,11 @@ static int print_curves(const Course *course, size_t *ret_hidden) {
                 return r;
         buffer_append_text(table_cell(table), "(all)");
         add_curve(table, course, place_names[RECORD_PLACE_running], course->running, true);
-        buffer_append_text(table_cell(table), "(all)");
-        add_curve(table, course, place_names[RECORD_PLACE_run_queue], course->run_queue, false);
+        if (is_counted(course, RECORD_PLACE_run_queue)) {
+                buffer_append_text(table_cell(table), "(all)");
+                add_curve(table, course, place_names[RECORD_PLACE_run_queue], course->run_queue,
+                          false);
+        }
         *ret_hidden = 0;
         for (size_t i = 0; i < n_rows; i++) {
                 size_t row = course->order[i];

@@ -32,6 +32,12 @@ def in_places(steps, wanted):
             for step in steps]
 
 
+def without_queue(first, second, *others):
+    """What a kernel tells that does not count how long threads wait for a CPU."""
+    some = [place for place in first["recording"]["coursePlaces"] if place != "run_queue"]
+    return [dict(first, recording=first["recording"] | {"coursePlaces": some}), dict(second, steps=in_places(second["steps"], some)), *others]
+
+
 def histograms_of(first, rows, wanted):
     """@rows: [[process, thread, place, {atLeastNs: [count, ns]}]...], those of most time first."""
     found, places = [], {}
@@ -65,8 +71,10 @@ def replies_to(call, answers):
     """The parameters of each reply; "limit", "places", "wakers", "course", "files" and "histogram" of Stacks are obeyed."""
     method = call["method"].rpartition(".")[2]
     name = call["parameters"].get("recording", {}).get("name")
-    times = 10 if name == "long-course" else 1
-    parts = answers.get(f"{method} {(name or '').removeprefix('long-')}", answers[method])
+    times = 10 if name in ("long-course", "long-unqueued-course") else 1
+    parts = answers.get(f"{method} {(name or '').rpartition('-')[2]}", answers[method])
+    if "unqueued" in (name or "") and method == "Stacks":
+        parts = without_queue(*parts)
     if method == "CompareSets":
         return sets_of(answers, call["parameters"])
     if method in ("Info", "Show"):

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "metric/record-place.h"
 #include "render/cell.h"
 #include "render/printable.h"
 #include "stack/stack-text.h"
@@ -13,6 +14,8 @@
 /* Without these limits, a hostile daemon could fill the memory of this process. */
 #define MAX_CELLS ((size_t) 4 * LIMIT_COURSE_CELLS)
 #define MAX_STEPS ((size_t) 2 * LIMIT_STEPS)
+#define MAX_ROWS ((size_t) 2 * LIMIT_COURSE_GROUPS * _RECORD_PLACE_MAX)
+#define MAX_NAME_BYTES ((size_t) 1 << 28)
 
 void course_store_done(CourseStore *store) {
         name_set_done(&store->groups);
@@ -28,8 +31,12 @@ void course_store_done(CourseStore *store) {
 static int find_row(CourseStore *store, size_t group, Span place, uint32_t *ret) {
         size_t number, row, n_before = store->keys.n;
         uint32_t key[2];
-        int r = name_set_add(&store->places, place, &number);
+        int r;
 
+        if (n_before >= MAX_ROWS)
+                return -EMSGSIZE;
+        store->places.text.max_bytes = MAX_NAME_BYTES;
+        r = name_set_add(&store->places, place, &number);
         if (r < 0)
                 return r;
         key[0] = (uint32_t) group;
@@ -54,6 +61,7 @@ static int add_group(CourseStore *store, json_object *object) {
 
         buffer_clear(&store->label);
         stack_append_threads(&store->label, object);
+        store->groups.text.max_bytes = MAX_NAME_BYTES;
         r = buffer_failure(&store->label);
         if (r == 0)
                 r = name_set_add(&store->groups, buffer_span(&store->label), &group);

@@ -16,7 +16,8 @@
 #define STORE_MAX_ROWS ((size_t) 1 << 22)
 #define STORE_MAX_FRAMES ((size_t) 1 << 27)
 #define STORE_MAX_OBJECTS ((size_t) 1 << 24)
-#define ROW_MAX_FRAMES 1024u /* the ones further out are left out */
+#define STORE_MAX_NAME_BYTES ((size_t) 1 << 28) /* of all names of one sort */
+#define ROW_MAX_FRAMES 1024u                    /* the ones further out are left out */
 
 void stack_store_done(StackStore *store) {
         name_set_done(&store->names);
@@ -35,8 +36,10 @@ void stack_store_done(StackStore *store) {
 
 static int add_text(NameSet *set, Span name, uint32_t *ret) {
         size_t number;
-        int r = name_set_add(set, name, &number);
+        int r;
 
+        set->text.max_bytes = STORE_MAX_NAME_BYTES;
+        r = name_set_add(set, name, &number);
         if (r == 0 && number >= UINT32_MAX)
                 r = -EMSGSIZE;
         if (r == 0)

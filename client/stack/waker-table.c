@@ -16,6 +16,7 @@
 /* Without these limits, a hostile daemon could fill the memory of this process. */
 #define MAX_ROWS ((size_t) 1 << 20)
 #define MAX_FRAMES 1024u
+#define MAX_KEY_BYTES ((size_t) 1 << 28)
 
 void waker_table_done(WakerTable *table) {
         for (size_t i = 0; i < table->n; i++) {
@@ -50,6 +51,7 @@ static int find_row(WakerTable *table, json_object *stack, WakerRow **ret) {
         Span key;
         int r;
 
+        table->keys.max_bytes = MAX_KEY_BYTES;
         stack_append_threads(&table->keys, stack);
         buffer_append_byte(&table->keys, '\0');
         printable_append_name(&table->keys, cell_string(cell_member(stack, "place")));

@@ -238,6 +238,14 @@ static int check_recording(Session *session, const SubjectReference *subject, co
                 what);
 }
 
+/* "--stacks", or "--format folded": what was given to see stacks alone. */
+static void name_stacks(const Options *options, char *ret, size_t n_ret) {
+        bool has_stacks = options_have(options, OPTION_STACKS);
+
+        (void) snprintf(ret, n_ret, "--%s%s", has_stacks ? "stacks" : "format ",
+                        has_stacks ? "" : format_name(options->format));
+}
+
 /* The stacks in place of a view; refuses what has none. */
 static int show_stacks_alone(Session *session, const SubjectReference *subjects, size_t n,
                              StackForm form) {
@@ -247,9 +255,7 @@ static int show_stacks_alone(Session *session, const SubjectReference *subjects,
         char what[64];
         int r = 0;
 
-        (void) snprintf(what, sizeof(what), "--%s%s",
-                        options_have(options, OPTION_STACKS) ? "stacks" : "format ",
-                        options_have(options, OPTION_STACKS) ? "" : format_name(options->format));
+        name_stacks(options, what, sizeof(what));
         for (size_t i = 0; r == 0 && i < n; i++) {
                 r = check_recording(session, &subjects[i], what, &told[i]);
                 recordings[i] = as_told(&subjects[i].ends[0], cell_member(told[i], "snapshot"));
@@ -303,6 +309,36 @@ static int show_list(Session *session, const SubjectReference *subject, const St
 }
 
 /*
+ * 0, or an exit status after a sentence, where an option is given that chooses or lays out groups
+ * of threads, which @what shows none of.
+ */
+static int refuse_options_of_groups(const Options *options, const char *what) {
+        static const OptionId of_groups[] = {
+                OPTION_GROUP_BY, OPTION_NO_THREAD_NORMALIZE, OPTION_FILTER,  OPTION_CGROUP_FLATTEN,
+                OPTION_SORT_BY,  OPTION_NO_CG_NORMALIZE,     OPTION_METRICS, OPTION_SECTIONS,
+                OPTION_COLUMNS,  OPTION_THRESHOLD,           OPTION_SELF,    OPTION_PAIR,
+                OPTION_ROWS,     OPTION_NO_PAIRING,          OPTION_WINDOW,  OPTION_TOTALS,
+        };
+
+        for (size_t i = 0; i < ELEMENTSOF(of_groups); i++)
+                if (options_have(options, of_groups[i]))
+                        return complain(
+                                STATUS_USAGE,
+                                "--%s is for groups of threads, of which %s shows none: leave "
+                                "it out.",
+                                option_table[of_groups[i]].name, what);
+        return 0;
+}
+
+/* The page of a recording, or of two, has stacks in place of groups. */
+static int show_page_of_stacks(Session *session, const GroupView *of,
+                               const SubjectReference *subjects, size_t n) {
+        int r = refuse_options_of_groups(session->options, "the page of a recording");
+
+        return r == 0 ? show_stacks_of(session, of, subjects, n, STACK_FORM_HTML, NULL) : r;
+}
+
+/*
  * 0, or an exit status after a sentence, where @view of a recording, which has no other beside it,
  * is asked for and something else.
  */
@@ -311,6 +347,7 @@ static int check_alone(const Session *session, OptionId view) {
                                            OPTION_HISTOGRAM };
         const Options *options = session->options;
         const char *name = option_table[view].name;
+        char what[64];
         bool has_format = options_have(options, OPTION_FORMAT) && options->format != FORMAT_TABLE;
         bool is_rows = options->format == FORMAT_CSV || options->format == FORMAT_NDJSON;
 
@@ -326,7 +363,8 @@ static int check_alone(const Session *session, OptionId view) {
         if (has_format && session->json != JSON_STYLE_OFF)
                 return complain(STATUS_USAGE,
                                 "--format and --json are two forms of one result: give either.");
-        return 0;
+        (void) snprintf(what, sizeof(what), "--%s", name);
+        return refuse_options_of_groups(options, what);
 }
 
 /*
@@ -338,6 +376,7 @@ static int find_stack_form(const Session *session, bool has_rows, bool *ret_alon
         bool has_stacks = options_have(options, OPTION_STACKS),
              has_format = options_have(options, OPTION_FORMAT),
              is_json = session->json != JSON_STYLE_OFF;
+        char what[64];
         bool is_table;
 
         *ret_alone = true;
@@ -383,7 +422,10 @@ static int find_stack_form(const Session *session, bool has_rows, bool *ret_alon
                 return complain(STATUS_USAGE,
                                 "A profile is not for a terminal to show: redirect stdout to a "
                                 "file (> profile.pb.gz).");
-        return 0;
+        if (!*ret_alone)
+                return 0;
+        name_stacks(options, what, sizeof(what));
+        return refuse_options_of_groups(options, what);
 }
 
 int verb_show(Session *session) {
@@ -428,7 +470,7 @@ int verb_show(Session *session) {
         r = call_view(session, view, PROFILER_INTERFACE ".Show",
                       &(Side){ "snapshot", &subject, 1, false }, 1);
         if (r == STATUS_DONE_OTHERWISE)
-                return show_stacks_of(session, view, &subject, 1, STACK_FORM_HTML, NULL);
+                return show_page_of_stacks(session, view, &subject, 1);
         /* A first screen ends with the stacks; one who asks for rows wants these alone. */
         if (r == 0 && group_view_waits(view))
                 r = show_stacks_of(session, view, &subject, 1, STACK_FORM_LIST, view);
@@ -492,7 +534,7 @@ static int compare_opened(Session *session, const SubjectReference subjects[stat
                 return r;
         r = compare_subjects(session, view, subjects);
         if (r == STATUS_DONE_OTHERWISE)
-                return show_stacks_of(session, view, subjects, 2, STACK_FORM_HTML, NULL);
+                return show_page_of_stacks(session, view, subjects, 2);
         if (r == 0 && (view->is_recording[0] || view->is_recording[1]) && view->form.overview &&
             !view->form.rows)
                 r = compare_stacks(session, view, subjects);

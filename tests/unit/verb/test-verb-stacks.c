@@ -249,6 +249,10 @@ START_TEST(two_recordings_end_with_what_changed) {
         ck_assert_str_eq(ctl.err, "");
         ck_assert_ptr_nonnull(strstr(ctl.out, "[0,1,0,3000000000,3,0,0,0,0,0,2,0,1,"
                                               "0,1,1,1000000000,3,0,6000000000,3,0,2,0]"));
+        CTL_RUN(&ctl, "compare", "r", "s", "--format", "html", "--threshold", "5");
+        ck_assert_str_eq(ctl.err, "--threshold is for groups of threads, of which the page of a "
+                                  "recording shows none: leave it out.\n");
+        ck_assert_int_eq(ctl.status, 2);
         end();
 }
 END_TEST
@@ -521,6 +525,15 @@ static const struct {
         { { "show", "r", "--standard-errors" }, "--standard-errors is for --format folded.\n" },
         { { "compare", "r", "r", "--stacks", "--standard-errors" },
           "--standard-errors is for --format folded.\n" },
+        { { "show", "r", "--stacks", "--filter", "app" },
+          "--filter is for groups of threads, of which --stacks shows none: leave it out.\n" },
+        { { "show", "r", "--format", "folded", "--group-by", "thread" },
+          "--group-by is for groups of threads, of which --format folded shows none: leave it "
+          "out.\n" },
+        { { "compare", "r", "r", "--stacks", "--threshold", "5" },
+          "--threshold is for groups of threads, of which --stacks shows none: leave it out.\n" },
+        { { "show", "r", "--wakers", "--self" },
+          "--self is for groups of threads, of which --wakers shows none: leave it out.\n" },
         { { "show", "r", "--lines" }, "--lines is for --stacks, as a table or JSON.\n" },
         { { "show", "r", "--stacks", "--lines", "--format", "csv" },
           "--lines is for --stacks, as a table or JSON.\n" },

@@ -39,11 +39,11 @@
  * that programs and captures share (TaskRecord, LedgerControl): what another version has stored is
  * closed.
  */
-#define PROFILER_LAYOUT "heap-1-tasks-11"
+#define PROFILER_LAYOUT "heap-1-tasks-12"
 _Static_assert(sizeof(TaskRecord) + sizeof(TaskMemory) + sizeof(TaskDelays) +
                                sizeof(TaskSchedstats) + sizeof(TaskWaits) + sizeof(TaskReasons) +
                                sizeof(LedgerRecord) + sizeof(LedgerControl) + sizeof(MovedEnd) ==
-                       54312,
+                       54320,
                "a member that is added raises the number in PROFILER_LAYOUT, and then this one");
 
 /* A step of the start returns these besides a negative errno. */

@@ -76,8 +76,9 @@ struct Sampler {
         ClockWatch *watch;     /* owned; NULL: there is nothing to watch */
         const uint64_t *ticks; /* mapped */
         size_t n_ticks_bytes;
-        int stat;       /* owned: the times of CPUs */
-        int failure;    /* of passing on within the ring */
+        int stat;    /* owned: the times of CPUs */
+        int failure; /* of passing on within the ring */
+        bool has_begun;
         RecordEnd full; /* why nothing more should be taken; RECORD_END_UNKNOWN: it may be */
 };
 
@@ -408,8 +409,11 @@ static int pass_sample(Sampler *sampler, const RecordSample *sample, size_t n) {
  */
 static int take_from_ring(void *userdata, void *bytes, size_t n) {
         Sampler *sampler = userdata;
-        int r = pass_sample(sampler, bytes, n);
+        int r;
 
+        if (!sampler->has_begun)
+                return 0; /* an earlier recording has left it behind */
+        r = pass_sample(sampler, bytes, n);
         sampler->summary.n_left_out += r > 0;
         if (r < 0 && sampler->failure == 0)
                 sampler->failure = r;
@@ -619,11 +623,11 @@ int sampler_start(Sampler *sampler) {
 
         if (control->id != 0)
                 return -EBUSY;
-        /*
-         * A failure and rows of lengths that an earlier recording left behind are of no use to this
-         * one.
-         */
-        sampler->failure = 0;
+        /* Samples and rows of lengths that an earlier recording left behind are not of this one. */
+        r = ring_buffer__consume(sampler->ring);
+        if (r < 0)
+                return r;
+        r = 0;
         sampler->summary.has_lengths = sampler->options.waiting && sampler->options.lengths >= 0;
         if (sampler->summary.has_lengths)
                 r = empty_lengths(sampler, false);
@@ -647,6 +651,7 @@ int sampler_start(Sampler *sampler) {
                 .has_lengths = sampler->summary.has_lengths,
                 .filter = sampler->options.scope->filter,
         };
+        sampler->has_begun = true;
         sampler->rate_since_ns = now_ns;
         sampler->summary.begin_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
         /* Without the account of waits by reason the programs do not know when a wait began. */
@@ -698,6 +703,8 @@ static int pass_rest(Sampler *sampler) {
 int sampler_stop(Sampler *sampler) {
         int r;
 
+        __atomic_store_n(&sampler->control->record.end_ns, clock_now_ns(CLOCK_MONOTONIC),
+                         __ATOMIC_SEQ_CST);
         sampler->summary.end_boottime_ns = clock_now_ns(CLOCK_BOOTTIME);
         __atomic_store_n(&sampler->control->record.has_lengths, 0, __ATOMIC_RELAXED);
         r = sampler->watch ? look_at_clocks(sampler) : 0;
@@ -707,8 +714,10 @@ int sampler_stop(Sampler *sampler) {
         sampler->hook = fd_close(sampler->hook);
         sampler->fork_hook = fd_close(sampler->fork_hook);
         sampler->waking_hook = fd_close(sampler->waking_hook);
-        if (r == 0)
-                r = sampler_pass(sampler, UINT64_MAX);
+        /* No sample comes any more, so that this ends. */
+        do
+                r = r == 0 ? sampler_pass(sampler, UINT64_MAX) : r;
+        while (r == 0 && sampler->n_passed == MAX_PASSED);
         return r == 0 && sampler->summary.has_lengths ? empty_lengths(sampler, true) : r;
 }
 

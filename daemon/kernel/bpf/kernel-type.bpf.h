@@ -38,7 +38,7 @@ typedef __u32 __wsum;
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct seq_file {
-        int unused;
+        unsigned long size, count;
 };
 
 struct bpf_iter_meta {

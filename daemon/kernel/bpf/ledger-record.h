@@ -425,6 +425,7 @@ typedef struct RecordControl {
         __u64 has_waits;      /* samples of what threads wait for are, beside those of the clock */
         __u64 wakers;         /* a RecordWakers: who ends waits is wanted, too */
         __u64 begun_ns;       /* CLOCK_MONOTONIC: earlier beginnings count from then on */
+        __u64 end_ns;         /* the same: what goes on counts until then; 0: it has not ended */
         __u64 own[2];         /* processes that are left out: each sample would make another one */
         __u64 min_ns, max_ns; /* intervals of other lengths are not taken; 0: there is no bound */
         __u64 has_lengths;    /* waits are counted by their lengths, until the recording ends */

@@ -30,6 +30,7 @@ typedef struct Recorded {
         __u32 place;
         __u32 is_pending; /* it has one of record_pending */
         __u32 is_started; /* by whom the filter names, or by what that has started */
+        __u32 is_told;    /* its wait in which the recording ended */
 } Recorded;
 
 struct {
@@ -115,6 +116,41 @@ static __always_inline Recorded *find_recorded(struct task_struct *task, __u64 i
                 of->id = id;
         }
         return of;
+}
+
+/* the end */
+
+/*
+ * The recording ends at one moment, though it takes a while to go through all threads then
+ * (record_rest). What begins later is none of its intervals.
+ */
+static __always_inline __u64 recording_end(void) {
+        return *(volatile __u64 *) &control.record.end_ns;
+}
+
+/* What the recording has of an interval. Verified by itself. */
+__noinline __u64 recorded_ns(__u64 since_ns, __u64 now_ns) {
+        __u64 begun_ns = control.record.begun_ns, end_ns = recording_end();
+
+        if (since_ns < begun_ns)
+                since_ns = begun_ns;
+        if (end_ns != 0 && end_ns < now_ns)
+                now_ns = end_ns;
+        return now_ns > since_ns ? now_ns - since_ns : 0;
+}
+
+/*
+ * Returns whether the wait that a thread was in at the end is for the caller to tell: it may be
+ * over before record_rest comes to the thread, and either tells of it.
+ */
+static __always_inline _Bool claim_wait(Recorded *of) {
+        return __sync_val_compare_and_swap(&of->is_told, 0, 1) == 0;
+}
+
+/* The same of a wait for a CPU since @since_ns: for whoever gets the CPU nothing is left of it. */
+static __always_inline _Bool claim_queue(Recorded *of, __u64 since_ns) {
+        return __sync_val_compare_and_swap(&of->queue_since_ns, since_ns, recording_end()) ==
+               since_ns;
 }
 
 /* the filter */
@@ -303,17 +339,22 @@ static __always_inline _Bool wants_waker(__u32 place) {
                (control.record.wakers == RECORD_WAKERS_LOCKS && place == RECORD_PLACE_lock);
 }
 
-/* A wait of @task in @place, of @ns, is over. */
+/* A wait of @task in @place, of which the recording has @ns, is over. */
 static __always_inline void record_wake(struct task_struct *task, __u32 place, __u64 ns,
                                         __u64 now_ns) {
         Recorded *of = is_recorded(task) ? find_recorded(task, recording_id()) : 0;
+        _Bool has_ended = recording_end() != 0;
 
         if (!of)
                 return;
         of->queue_since_ns = now_ns;
         of->wait = take(ns, of->draw != 0 ? of->draw : bpf_get_prandom_u32());
+        if (has_ended && ns != 0 && !claim_wait(of))
+                of->wait.weight_ns = 0;
         if (of->draw == 0)
-                of->wake = wants_waker(place) ? RECORD_WAKE_UNKNOWN : RECORD_WAKE_NONE;
+                of->wake = !wants_waker(place) ? RECORD_WAKE_NONE
+                           : has_ended         ? RECORD_WAKE_LATER
+                                               : RECORD_WAKE_UNKNOWN;
         of->draw = 0;
         of->place = place;
 }
@@ -434,6 +475,16 @@ static __always_inline __u64 pending_key(const struct task_struct *task) {
 }
 
 /*
+ * Nobody puts the sample of a thread that a recording left on its way, and the table has an end.
+ * Verified by itself.
+ */
+__noinline int forget_pending(__u64 key) {
+        if (has_recording)
+                (void) bpf_map_delete_elem(&record_pending, &key);
+        return 0;
+}
+
+/*
  * Notes who ends a wait of @woken that has lasted for @ns, if the wait will be taken. The number
  * that is drawn here decides that, when the thread is on a run queue, which may be a moment later
  * and on another CPU. The functions on the stack of the current task tell whether the task or an
@@ -529,7 +580,7 @@ static __always_inline void record_enter(struct task_struct *task, __u64 id, __u
 
         if (!of || of->id != id || of->queue_since_ns == 0)
                 return;
-        queue = take(now_ns - of->queue_since_ns, bpf_get_prandom_u32());
+        queue = take(recorded_ns(of->queue_since_ns, now_ns), bpf_get_prandom_u32());
         of->queue_since_ns = 0;
         if (!is_wanted(task))
                 return;
@@ -644,7 +695,7 @@ int record_clock(void *context) {
 
         if (n_ticks)
                 ++*n_ticks;
-        if (recording_id() == 0 || !is_recorded(task) || !is_wanted(task))
+        if (recording_id() == 0 || recording_end() != 0 || !is_recorded(task) || !is_wanted(task))
                 return 0;
         space = find_space(RECORD_SPACE_CLOCK);
         if (!space)

@@ -352,8 +352,10 @@ int BPF_PROG(leave_cpu, _Bool is_preempted, struct task_struct *previous, struct
                 (void) record_switch(previous, next, is_preempted || state == 0);
         if (is_preempted || state == 0)
                 return 0;
-        if (state & TASK_DEAD)
+        if (state & TASK_DEAD) {
+                (void) forget_pending(pending_key(previous));
                 return add_rest(previous, SCRATCH_OF_SWITCH);
+        }
         /*
          * Both functions below also count an earlier wait of the thread, if its end was not seen.
          */

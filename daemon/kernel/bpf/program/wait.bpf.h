@@ -363,22 +363,14 @@ int seed_reasons(struct bpf_iter__task *context) {
         return 0;
 }
 
-/* How long the wait has been for a recording: it began with that at the earliest. */
-static __always_inline __u64 recorded_ns(const TaskReasons *of, __u64 now_ns) {
-        __u64 since_ns = of ? of->since_ns : 0, begun_ns = control.record.begun_ns;
-
-        if (since_ns == 0)
-                return 0;
-        return now_ns - (since_ns < begun_ns ? begun_ns : since_ns);
-}
-
 static __always_inline void record_end(struct task_struct *task, const TaskReasons *of,
                                        _Bool is_storage, __u64 now_ns) {
         __u32 place = of ? place_of(of, is_storage) : 0;
+        __u64 since_ns = of ? of->since_ns : 0;
 
-        record_wake(task, place, recorded_ns(of, now_ns), now_ns);
-        if (of && of->since_ns != 0)
-                record_length(task, of, is_storage, now_ns - of->since_ns);
+        record_wake(task, place, since_ns != 0 ? recorded_ns(since_ns, now_ns) : 0, now_ns);
+        if (since_ns != 0)
+                record_length(task, of, is_storage, now_ns - since_ns);
 }
 
 /*
@@ -392,14 +384,14 @@ int BPF_PROG(record_waking, struct task_struct *woken) {
         const TaskReasons *of;
         Recorded *mine;
 
-        if (id == 0 || !is_recorded(woken))
+        if (id == 0 || recording_end() != 0 || !is_recorded(woken))
                 return 0;
         of = bpf_task_storage_get(&reasons, woken, 0, 0);
         if (!of || of->since_ns == 0 || of->epoch != reasons_epoch() || !wants_waker(of->reason))
                 return 0;
         mine = find_recorded(woken, id);
         if (mine)
-                note_waker(ctx, woken, mine, recorded_ns(of, bpf_ktime_get_ns()));
+                note_waker(ctx, woken, mine, recorded_ns(of->since_ns, bpf_ktime_get_ns()));
         return 0;
 }
 
@@ -443,17 +435,21 @@ int BPF_PROG(end_wait, struct task_struct *woken) {
  * where the allocator can fetch more of it between two threads. An interrupt that wakes many of
  * them soon finds none.
  *
- * Run again when the recording ends: a wait that goes on is a sample of its own. Whoever
+ * Run again when the recording has ended: a wait that goes on is a sample of its own. Whoever
  * waits for a CPU is one as well. It is told to whoever reads, not to the ring. With a filter,
  * threads that it takes are told of in any case: this is how it is known which these are.
+ *
+ * A thread for which whoever reads has no room left is shown again, so that room is looked for
+ * before anything is noted of it.
  */
 SEC("iter/task")
 int record_rest(struct bpf_iter__task *context) {
         struct task_struct *task = context->task;
-        __u64 id = recording_id(), since_ns, now_ns;
+        struct seq_file *seq = context->meta->seq;
+        __u64 id = recording_id(), since_ns;
         const TaskReasons *of;
-        const Recorded *mine;
         const Wait *wait;
+        Recorded *mine;
         RecordSpace *space;
         RecordPart part;
         __u32 place;
@@ -463,12 +459,12 @@ int record_rest(struct bpf_iter__task *context) {
                 return 0;
         if (id == 0) {
                 (void) bpf_task_storage_get(&recorded, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-                return 0;
+                return forget_pending(pending_key(task));
         }
         if (!is_recorded(task) || !is_wanted(task))
                 return 0;
         of = bpf_task_storage_get(&reasons, task, 0, 0);
-        mine = bpf_task_storage_get(&recorded, task, 0, 0);
+        mine = find_recorded(task, id);
         wait = bpf_task_storage_get(&waits, task, 0, 0);
         space = find_space(RECORD_SPACE_HOOK);
         if (!space)
@@ -476,7 +472,11 @@ int record_rest(struct bpf_iter__task *context) {
         describe(&space->sample, task);
         space->sample.n_switches = task->nvcsw + task->nivcsw;
         space->sample.owner = read_owner(task);
-        now_ns = space->sample.seen_ns;
+        if (seq->count + sizeof(space->sample) >= seq->size) {
+                (void) bpf_seq_write(seq, &space->sample, sizeof(space->sample));
+                space->is_busy = 0;
+                return 0;
+        }
         if (task->on_cpu)
                 since_ns = 0;
         else if (of && of->epoch == control.reasons.epoch && of->since_ns != 0) {
@@ -486,17 +486,17 @@ int record_rest(struct bpf_iter__task *context) {
                         place = wait && wait->known.is_storage ? RECORD_PLACE_storage
                                                                : RECORD_PLACE_blocked;
                 space->sample.place = (__u8) place;
-        } else if (mine && mine->id == id && mine->queue_since_ns != 0)
-                since_ns = mine->queue_since_ns;
-        else
-                since_ns = 0;
-        if (since_ns == 0 && !control.record.filter.is_on) {
+        } else
+                since_ns = mine ? mine->queue_since_ns : 0;
+        part.ns = since_ns != 0 ? recorded_ns(since_ns, recording_end()) : 0;
+        if (part.ns != 0 && mine &&
+            !(space->sample.place < _RECORD_PLACE_MAX ? claim_wait(mine)
+                                                      : claim_queue(mine, since_ns)))
+                part.ns = 0;
+        if (part.ns == 0 && !control.record.filter.is_on) {
                 space->is_busy = 0;
                 return 0;
         }
-        if (since_ns != 0 && since_ns < control.record.begun_ns)
-                since_ns = control.record.begun_ns;
-        part.ns = since_ns != 0 ? now_ns - since_ns : 0;
         part.weight_ns = is_of_length(part.ns) ? part.ns : 0;
         if (wants_waker(space->sample.place))
                 space->sample.wake = RECORD_WAKE_LATER;
@@ -512,7 +512,7 @@ int record_rest(struct bpf_iter__task *context) {
         /* Its memory is read by who may be kept waiting for it. */
         if (part.weight_ns != 0)
                 space->sample.sp = read_registers(&space->sample, task);
-        (void) bpf_seq_write(context->meta->seq, &space->sample, sizeof(space->sample));
+        (void) bpf_seq_write(seq, &space->sample, sizeof(space->sample));
         space->is_busy = 0;
         return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -22,31 +23,51 @@
 #define DEBUG_SUFFIX ".debug"
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
-/*
- * Returns true if a program answers for the files on the device @dev. Such a program may keep a
- * process that opens or reads a file there waiting for ever. The process @tgid sees the mounts of
- * all files that it maps, so its mounts are looked through.
- */
-static bool is_of_program(uint32_t tgid, uint64_t dev) {
+typedef enum Mounted { MOUNTED_NOT, MOUNTED, MOUNTED_BY_PROGRAM } Mounted;
+
+/* Says how the process @tgid sees the device @dev mounted. */
+static Mounted find_mount(uint32_t tgid, uint64_t dev) {
         char path[32], device[32], *line = NULL;
-        bool is_found = false;
+        Mounted found = MOUNTED_NOT;
         size_t n = 0;
         FILE *mounts;
 
         (void) snprintf(path, sizeof(path), "/proc/%u/mountinfo", tgid);
         (void) snprintf(device, sizeof(device), " %u:%u ", major(dev), minor(dev));
         mounts = fopen(path, "re");
-        while (mounts && !is_found && getline(&line, &n, mounts) > 0) {
-                const char *type = strstr(line, " - ");
-
+        while (mounts && found == MOUNTED_NOT && getline(&line, &n, mounts) > 0) {
                 /* The paths before it have no space: it is written as \040. */
-                is_found = type && strncmp(type + 3, "fuse", 4) == 0 && strstr(line, device) &&
-                           strstr(line, device) < type;
+                const char *type = strstr(line, " - "), *its = strstr(line, device);
+
+                if (type && its && its < type)
+                        found = strncmp(type + 3, "fuse", 4) == 0 ? MOUNTED_BY_PROGRAM : MOUNTED;
         }
         free(line);
         if (mounts)
                 (void) fclose(mounts);
-        return is_found;
+        return found;
+}
+
+/* Returns true for files in memory (memfd_create(2), shared memory), which nobody mounts. */
+static bool is_of_memory(uint64_t dev) {
+        _cleanup_(fd_closep) int fd = memfd_create("device", MFD_CLOEXEC);
+        struct stat st;
+
+        return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == dev;
+}
+
+/*
+ * Returns true if a program may answer for the files on the device @dev. It could keep a process
+ * that opens or reads a file there waiting for ever. The process @tgid need not see the mount of a
+ * file that it maps: kernels before 6.8 tell the device below an overlay, which the host has
+ * mounted, and what is mounted nowhere any more may have been of any kind.
+ */
+static bool is_of_program(uint32_t tgid, uint64_t dev) {
+        Mounted found = find_mount(tgid, dev);
+
+        if (found == MOUNTED_NOT)
+                found = find_mount(1, dev);
+        return found == MOUNTED_BY_PROGRAM || (found == MOUNTED_NOT && !is_of_memory(dev));
 }
 
 int process_file_read_maps(uint32_t tgid, char *space, size_t n_space, size_t *ret_n) {

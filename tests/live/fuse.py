@@ -51,6 +51,7 @@ class Fuse:
             raise Skip(f"no FUSE: {done.stderr.strip()}")
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
+        self.is_mounted = True
 
     def path(self, name):
         return self.directory / name
@@ -65,9 +66,15 @@ class Fuse:
                 self._answer(unique, error=errno.EIO)
             self._pending.clear()
 
+    def detach(self):
+        """Who has a file open keeps it, and no mount tells of it."""
+        subprocess.run(["umount", "-l", str(self.directory)], check=True)
+        self.is_mounted = False
+
     def close(self):
         self.release()
-        subprocess.run(["umount", "-l", str(self.directory)], check=True)
+        if self.is_mounted:
+            self.detach()
         # The connection ends with its last mount; whoever still waits is answered with an error.
         self._thread.join(20)
         # Or with its descriptor, whose number another file has then: the thread must not go on with that.

@@ -1989,12 +1989,14 @@ while True:
 def file_that_never_answers():
     """a process that maps code of a file system that never answers is recorded like others"""
     with daemon() as ctl:
-        for state in (STUCK_PAGE, STUCK_OPEN):
+        for state, is_mounted in ((STUCK_PAGE, True), (STUCK_OPEN, True), (STUCK_OPEN, False)):
             with Fuse(ctl.spool.parent / "fuse", {"code.so": STUCK_PAGE}) as fuse:
                 with subprocess.Popen([sys.executable, "-c", MAPPER, fuse.path("code.so")], stdout=subprocess.PIPE) as process:
                     try:
                         expect(process.stdout.readline(), "it is not mapped")
                         fuse.contents[0] = state
+                        if not is_mounted:
+                            fuse.detach()
                         begun = time.monotonic()
                         result = ctl("record", "--tag", "rec", "--replace", "--for", "1s", "--pid", process.pid)
                         expect_equal(result.status, 0, result.err)

@@ -421,15 +421,18 @@ typedef struct Ending {
         size_t row;
         StackWaker waker;
         uint32_t held, held_stack;
-        uint64_t ns;
+        uint64_t ns; /* behind a hole, which is no part of the key */
 } Ending;
+
+#define ENDING_KEY_BYTES (offsetof(Ending, held_stack) + sizeof(uint32_t) - offsetof(Ending, waker))
+_Static_assert(ENDING_KEY_BYTES == 5 * sizeof(uint32_t), "a key has no holes");
 
 static int compare_endings(const void *a, const void *b) {
         const Ending *x = a, *y = b;
 
         if (x->row != y->row)
                 return x->row < y->row ? -1 : 1;
-        return memcmp(&x->waker, &y->waker, offsetof(Ending, ns) - offsetof(Ending, waker));
+        return memcmp(&x->waker, &y->waker, ENDING_KEY_BYTES);
 }
 
 static bool is_same_waker(const Ending *x, const Ending *y) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "check-main.h"
 
+#include <stdlib.h>
+
 #include "analysis/stack/stack-view.h"
 
 #define PERIOD_NS 10000000u
@@ -337,6 +339,47 @@ START_TEST(stacks_with_wakers) {
 }
 END_TEST
 
+/* An array of that size is made of memory that had something else in each of its elements. */
+static void soil(size_t n_bytes) {
+        void *blocks[7]; /* as many as the allocator keeps of one size for the same thread */
+
+        for (size_t i = 0; i < ELEMENTSOF(blocks); i++) {
+                volatile unsigned char *bytes = blocks[i] = malloc(n_bytes);
+
+                ck_assert_ptr_nonnull(blocks[i]);
+                for (size_t k = 0; k < n_bytes; k++)
+                        bytes[k] = (unsigned char) (k * 7 + 1);
+        }
+        for (size_t i = 0; i < ELEMENTSOF(blocks); i++)
+                free(blocks[i]);
+}
+
+/* Samples of one ending are counted together, however many there are: 30 ms against 20. */
+START_TEST(endings_are_told_apart_by_who_and_where_alone) {
+        StackSampleKey key = { .thread = thread,
+                               .stack = stacks[0],
+                               .place = RECORD_PLACE_lock,
+                               .waker = STACK_WAKER_FIRST + thread,
+                               .held = RECORD_PLACE_pipe + 1,
+                               .held_stack = stacks[1] };
+        const StackRow *row;
+
+        recording.facts.wakers = true;
+        for (key.object = 1; key.object <= 3; key.object++)
+                ck_assert_int_eq(
+                        stack_table_add_sample(&recording.table, &key, PERIOD_NS, PERIOD_NS), 0);
+        key.held = RECORD_PLACE_sleep + 1;
+        ck_assert_int_eq(
+                stack_table_add_sample(&recording.table, &key, 2 * PERIOD_NS, 2 * PERIOD_NS), 0);
+        /* So many bytes hold an ending for each of the four samples, and one more. */
+        soil((4 + 1) * 40);
+        observe(5 * PERIOD_NS, 0);
+        row = find(RECORD_PLACE_lock, stacks[0]);
+        ck_assert_uint_eq(row->woken_ns, 5 * PERIOD_NS);
+        ck_assert_uint_eq(row->woken_held, RECORD_PLACE_pipe + 1);
+}
+END_TEST
+
 static const StackRow *find_woken(uint32_t stack, uint32_t kind, uint32_t held) {
         for (size_t i = 0; i < view.n_rows; i++)
                 if (view.rows[i].stack == stack && view.rows[i].waker.kind == kind &&
@@ -471,6 +514,7 @@ int main(void) {
         tcase_add_test(tcase, filtered);
         tcase_add_loop_test(tcase, of_a_length, 0, 2);
         tcase_add_test(tcase, stacks_with_wakers);
+        tcase_add_test(tcase, endings_are_told_apart_by_who_and_where_alone);
         tcase_add_test(tcase, time_by_waker);
         tcase_add_test(tcase, objects_share_the_time_of_a_row);
         tcase_add_test(tcase, objects_leave_wakers_as_they_are);

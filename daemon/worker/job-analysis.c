@@ -567,10 +567,8 @@ static int analysis_answer(Analysis *analysis) {
         }
         if (!is_one && (view->axis == VIEW_AXIS_CGROUP || view->axis == VIEW_AXIS_ALL)) {
                 json_write_key(writer, "pairings");
-                pairing_write_json(comparison->table.pairing, writer);
-                json_write_member_u64(
-                        writer, "hiddenPairings",
-                        n_pairings > PAIRING_MAX_WRITTEN ? n_pairings - PAIRING_MAX_WRITTEN : 0);
+                n_pairings -= pairing_write_json(comparison->table.pairing, writer);
+                json_write_member_u64(writer, "hiddenPairings", n_pairings);
         }
         return answer_send(answer, PACKET_LAST, -EBADF);
 }

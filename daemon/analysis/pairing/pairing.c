@@ -484,15 +484,16 @@ const PairingMatch *pairing_get(const Pairing *pairing, size_t index) {
         return &pairing->matches[index].match;
 }
 
-void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
+size_t pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
         static const char *const origins[] = { [PAIRING_STATED] = "stated",
                                                [PAIRING_CONTENT] = "content",
                                                [PAIRING_PARENT] = "parent" };
-        size_t n = 0;
+        size_t n = 0, first_byte = writer->buffer->n;
 
         json_write_array(writer);
         for (unsigned parents = 0; parents < 2; parents++)
-                for (size_t i = 0; pairing && i < pairing->n_matches && n < PAIRING_MAX_WRITTEN;
+                for (size_t i = 0; pairing && i < pairing->n_matches && n < PAIRING_MAX_WRITTEN &&
+                                   writer->buffer->n - first_byte < PAIRING_MAX_WRITTEN_BYTES;
                      i++) {
                         const PairingMatch *match = &pairing->matches[i].match;
 
@@ -515,6 +516,7 @@ void pairing_write_json(const Pairing *pairing, JsonWriter *writer) {
                         json_write_end(writer);
                 }
         json_write_end(writer);
+        return n;
 }
 
 int pairing_append_old_name(const Pairing *pairing, Span key, Buffer *name) {

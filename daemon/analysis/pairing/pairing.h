@@ -72,7 +72,9 @@ _must_check_ int cgroup_append_moved(Buffer *name, Span root, Span rest);
 
 #define PAIRING_MIN_SHARED 10
 #define PAIRING_MAX_MATCHES 65536 /* candidates that are compared; further ones are ignored */
-#define PAIRING_MAX_WRITTEN 256   /* paths may be long, and a reply has a bound */
+/* As a reply has a bound and paths may be long, no more are written after so many, or so long. */
+#define PAIRING_MAX_WRITTEN 256
+#define PAIRING_MAX_WRITTEN_BYTES (1024u * 1024u)
 
 typedef struct Pairing Pairing;
 
@@ -110,9 +112,10 @@ const PairingMatch *pairing_get(const Pairing *pairing, size_t index);
 /*
  * Writes an array of {before, after, by, beforeRoot, afterRoot, shared, jaccard}: pairs that the
  * view states, then equal sets, then the others with the best matches first, then cgroups that were
- * paired by their parents; at most PAIRING_MAX_WRITTEN. If @pairing is NULL, the array is empty.
+ * paired by their parents. Returns how many: at most PAIRING_MAX_WRITTEN, and fewer where these
+ * would be longer than PAIRING_MAX_WRITTEN_BYTES. If @pairing is NULL, the array is empty.
  */
-void pairing_write_json(const Pairing *pairing, JsonWriter *writer);
+size_t pairing_write_json(const Pairing *pairing, JsonWriter *writer);
 
 /*
  * Appends the former name of a cgroup, which may have no threads of its own, to @name; nothing if

@@ -264,10 +264,45 @@ START_TEST(a_report_is_bounded) {
                 }
         ck_assert_int_eq(pairing_match(pairing, &view), 0);
         ck_assert_uint_eq(pairing_n(pairing), PAIRING_MAX_WRITTEN + 1);
-        pairing_write_json(pairing, json_text_begin(&writer));
+        ck_assert_uint_eq(pairing_write_json(pairing, json_text_begin(&writer)),
+                          PAIRING_MAX_WRITTEN);
         written = json_tokener_parse(json_text_end(&writer));
         ck_assert_uint_eq(json_object_array_length(written), PAIRING_MAX_WRITTEN);
         json_object_put(written);
+        pairing_free(pairing);
+}
+END_TEST
+
+/* Each byte of a path may take six in the report. */
+START_TEST(a_report_of_long_paths_is_bounded) {
+        enum { N_PAIRS = 20, N_PATH = 4000 };
+        JsonWriter writer;
+        Pairing *pairing;
+        View view;
+        size_t n;
+
+        view_init(&view);
+        ck_assert_int_eq(pairing_new(NULL, &pairing), 0);
+        for (unsigned i = 0; i < 2 * N_PAIRS; i++)
+                for (unsigned kind = 0; kind < PAIRING_MIN_SHARED; kind++) {
+                        const Range range = { "/", i % 2, 0, 0 };
+                        ThreadSample sample = thread_in(&range, kind);
+                        char cgroup[N_PATH];
+
+                        memset(cgroup, '\1', sizeof(cgroup));
+                        cgroup[0] = '/';
+                        cgroup[1] = (char) ('A' + i);
+                        ck_assert_int_eq(pairing_add(pairing, (Span){ cgroup, sizeof(cgroup) },
+                                                     i % 2, &sample),
+                                         0);
+                }
+        ck_assert_int_eq(pairing_match(pairing, &view), 0);
+        ck_assert_uint_eq(pairing_n(pairing), N_PAIRS);
+        n = pairing_write_json(pairing, json_text_begin(&writer));
+        /* The last one begins before the bound: two paths, and the roots of both. */
+        ck_assert_uint_eq(n, PAIRING_MAX_WRITTEN_BYTES / (4 * 6 * N_PATH) + 1);
+        ck_assert_uint_lt(strlen(json_text_end(&writer)),
+                          PAIRING_MAX_WRITTEN_BYTES + 4 * 6 * N_PATH + 1000);
         pairing_free(pairing);
 }
 END_TEST
@@ -303,7 +338,9 @@ START_TEST(paired_cgroups_are_one_group) {
         for (unsigned list = COMPARISON_ONLY_BEFORE; list <= COMPARISON_ONLY_AFTER; list++)
                 ck_assert_uint_eq(compared.comparison->lists[list].n_shown, 0);
         ck_assert_uint_eq(pairing_n(compared.comparison->table.pairing), 1);
-        pairing_write_json(compared.comparison->table.pairing, json_text_begin(&writer));
+        ck_assert_uint_eq(
+                pairing_write_json(compared.comparison->table.pairing, json_text_begin(&writer)),
+                1);
         pairings = json_tokener_parse(json_text_end(&writer));
         group = json_object_array_get_idx(pairings, 0);
         ck_assert_str_eq(json_at(group, "before", END), "\"\\/pod-old\"");
@@ -352,7 +389,9 @@ START_TEST(other_axes_pair_nothing) {
         view_init(&view);
         compared = renamed(&view);
         ck_assert_ptr_null(compared.comparison->table.pairing);
-        pairing_write_json(compared.comparison->table.pairing, json_text_begin(&writer));
+        ck_assert_uint_eq(
+                pairing_write_json(compared.comparison->table.pairing, json_text_begin(&writer)),
+                0);
         ck_assert_str_eq(json_text_end(&writer), "[]");
         compared_done(&compared);
 }
@@ -367,6 +406,7 @@ int main(void) {
         tcase_add_test(matches, kinds_whose_hashes_collide_are_two);
         tcase_add_test(matches, old_names_are_for_all_below_the_roots);
         tcase_add_test(matches, a_report_is_bounded);
+        tcase_add_test(matches, a_report_of_long_paths_is_bounded);
         tcase_add_test(matches, numbers_in_names_make_no_kinds);
         suite_add_tcase(suite, matches);
         tcase_add_test(groups, paired_cgroups_are_one_group);

@@ -2,6 +2,7 @@
 #include "worker/worker.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include "check-main.h"
 #include "conversation.h"
 #include "snapshot-fixture.h"
@@ -282,6 +283,50 @@ START_TEST(the_limit_is_told) {
 }
 END_TEST
 
+#define N_LONG 48
+#define BY_CGROUP ",\"view\":{\"groupBy\":\"cgroup\",\"limit\":1}"
+
+/* Threads of ten names in each of @N_LONG cgroups, whose names are as long as they can be. */
+static int with_long_cgroups(char side) {
+        _cleanup_(buffer_done) Buffer text = { .max_bytes = 64u << 20 };
+
+        buffer_append_text(&text, "{\"threads\":[");
+        for (unsigned i = 0; i < N_LONG * 10; i++) {
+                unsigned cgroup = i / 10;
+
+                buffer_append_format(&text,
+                                     "%s{\"tid\":%u,\"tgid\":%u,\"start_time_clock_ticks\":1,"
+                                     "\"pcomm\":\"p\",\"comm\":\"kind-%c\","
+                                     "\"cgroup\":\"/%c%c%c",
+                                     i > 0 ? "," : "", i + 1, i + 1, 'a' + (char) (i % 10), side,
+                                     'a' + (char) (cgroup / 16), 'a' + (char) (cgroup % 16));
+                for (unsigned k = 4; k < PATH_MAX - 1; k++)
+                        buffer_append_text(&text, "\\u0001");
+                buffer_append_text(&text, "\"}");
+        }
+        ck_assert_int_eq(buffer_append_text(&text, "]}"), 0);
+        return fixture_zstd(text.bytes, text.n);
+}
+
+START_TEST(long_names_of_pairs_leave_room_in_the_reply) {
+        int fds[] = { with_long_cgroups('x'), with_long_cgroups('y') };
+        Conversation answer;
+        size_t n;
+
+        analyse(COMPARE, "{\"before\":" REF(0) ",\"after\":" REF(1) BY_CGROUP "}", true, fds, 2, _i,
+                &answer);
+        ck_assert_msg(!answer.error, "%s", answer.error);
+        n = count_all(&answer, "pairings");
+        ck_assert(n > 0 && n < N_LONG);
+        ck_assert_uint_eq(json_object_get_uint64(
+                                  json_path(answer.replies[answer.n - 1], "hiddenPairings", NULL)),
+                          N_LONG - n);
+        conversation_done(&answer);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+}
+END_TEST
+
 START_TEST(a_label_names_what_has_no_name) {
         FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
         Conversation answer;
@@ -456,6 +501,7 @@ int main(void) {
         tcase_add_loop_test(compare, compare_tells_both_sides_and_what_changed, 0, 2);
         tcase_add_loop_test(compare, a_threshold_is_about_all_that_is_shown, 0,
                             ELEMENTSOF(threshold_rows));
+        tcase_add_loop_test(compare, long_names_of_pairs_leave_room_in_the_reply, 0, 1);
         tcase_add_loop_test(info, a_label_names_what_has_no_name, 0, 1);
         tcase_add_loop_test(info, info_tells_head_host_and_sources, 0, 2);
         tcase_add_loop_test(verify, verify_has_one_result_a_file, 0, 2);

@@ -167,6 +167,10 @@ static int test_row(SetComparison *comparison, RankTest *test, SetGroup *group, 
                 return 0;
         n_before = set_samples_get(&row->samples, comparison->sides[0], before);
         n_after = set_samples_get(&row->samples, comparison->sides[1], after);
+        /* No number of captures brings a row into the family that one side does not have. */
+        if ((n_before == 0 && !(row->seen & 1u << SIDE_BEFORE)) ||
+            (n_after == 0 && !(row->seen & 1u << SIDE_AFTER)))
+                return 0;
         r = ARRAY_RESERVE(comparison->tests, comparison->n_tests_allocated,
                           comparison->n_tests + 1);
         if (r == 0)

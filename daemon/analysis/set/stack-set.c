@@ -235,6 +235,9 @@ static int test_row(StackSet *set, RankTest *test, StackSetRow *row, size_t *n_s
         }
         if (row->is_word || most < LEAST_THREADS || !(least < most))
                 return 0;
+        /* No number of recordings helps where none of one side sampled the place. */
+        if (n[SIDE_BEFORE] == 0 || n[SIDE_AFTER] == 0)
+                return 0;
         r = ARRAY_RESERVE(set->tests, set->n_tests_allocated, set->n_tests + 1);
         if (r == 0)
                 r = set_test_run(test, values[0], n[0], values[1], n[1], set->alpha, n_short,

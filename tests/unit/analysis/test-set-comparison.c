@@ -88,6 +88,29 @@ START_TEST(rows_with_too_few_samples_count_among_those_that_need_more) {
 }
 END_TEST
 
+/* Captures do not help what one side lacks: a group, or a metric that is measured on the other. */
+START_TEST(rows_of_one_side_need_no_more_samples) {
+        View view = view_of("minflt,majflt");
+        SetRun run;
+
+        put_values("p", 7, METRIC_minflt, rising);
+        for (unsigned i = 0; i < N_SIDE; i++) {
+                thread_sample_put(put_thread(i, "gone", 8), METRIC_minflt, UINT64_C(3) * i * i);
+                thread_sample_put(&samples[N_SIDE + i][0], METRIC_majflt, UINT64_C(3) * i * i);
+        }
+        run = run_of(&view);
+        ck_assert_uint_eq(run.figures.family.n_tested, 1);
+        ck_assert_uint_eq(run.figures.family.n_needed, 0);
+        set_run_done(&run);
+
+        /* One capture makes no rate, but more of them do. */
+        run = set_run_of(&view, 0.05, shots, N_SIDE + 1, no_sources);
+        ck_assert_uint_eq(run.figures.family.n_tested, 0);
+        ck_assert_uint_eq(run.figures.family.n_needed, rank_test_enough(1, 0.05));
+        set_run_done(&run);
+}
+END_TEST
+
 START_TEST(absent_values_have_a_reason_and_no_delta) {
         View view = view_of("minflt,majflt,avg_wait_ns");
         SetRun run;
@@ -365,6 +388,7 @@ int main(void) {
         tcase_add_test(tests, a_row_has_every_member);
         tcase_add_test(tests, what_could_not_be_significant_alone_is_no_burden);
         tcase_add_test(tests, rows_with_too_few_samples_count_among_those_that_need_more);
+        tcase_add_test(tests, rows_of_one_side_need_no_more_samples);
         tcase_add_test(tests, absent_values_have_a_reason_and_no_delta);
         tcase_add_test(tests, one_sample_a_side_is_not_tested);
         tcase_add_test(tests, significant_groups_come_by_impact_before_the_rest);

@@ -54,11 +54,46 @@ START_TEST(past_the_bound_time_is_of_others) {
 }
 END_TEST
 
+/* What one side did not sample needs no more recordings of it; what it sampled once does. */
+START_TEST(a_place_of_one_side_needs_no_more_samples) {
+        RecordingDocument recording = {
+                .facts = { .running = true, .end_boottime_ns = NSEC_PER_SEC },
+        };
+        StackRow row = { .place = RECORD_PLACE_running };
+        const StackView view = { .rows = &row, .n_rows = 1, .labels = { .bytes = (char[]){ "" } } };
+        StackSet set = { .n_captures = 4, .alpha = 0.05 };
+        uint32_t frame;
+
+        ck_assert_int_eq(
+                stack_table_add_frame(&recording.table, STACK_KERNEL, 0, SPAN_LITERAL("f"), &frame),
+                0);
+        ck_assert_int_eq(stack_table_add_stack(&recording.table, &frame, 1, &row.stack), 0);
+        for (unsigned i = 0; i < 4; i++) {
+                recording.facts.running = i < 2 || (i == 2 && _i == 1);
+                row.ns = (i + 1) * 100 * NSEC_PER_MSEC;
+                ck_assert_int_eq(stack_set_take(&set, i / 2, &view, &recording,
+                                                recording.facts.running
+                                                        ? 0
+                                                        : UINT64_C(1) << RECORD_PLACE_lock),
+                                 0);
+        }
+        ck_assert_int_eq(stack_set_finish(&set), 0);
+        ck_assert_uint_eq(set.n_rows, 1);
+        ck_assert_uint_eq(set.family.n_tested, 0);
+        ck_assert_uint_eq(set.family.n_needed, _i == 0 ? 0 : rank_test_enough(1, 0.05));
+        recording_document_done(&recording);
+        stack_set_done(&set);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("stack-set");
         TCase *bounds = tcase_create("bounds");
+        TCase *tests = tcase_create("tests");
 
         tcase_add_test(bounds, past_the_bound_time_is_of_others);
         suite_add_tcase(suite, bounds);
+        tcase_add_loop_test(tests, a_place_of_one_side_needs_no_more_samples, 0, 2);
+        suite_add_tcase(suite, tests);
         return check_main(suite);
 }

@@ -80,7 +80,8 @@ void life_tally_add(LifeTally *tally, const Period *period, const ThreadSample *
         }
         if (has_heap) {
                 tally->has_heap = true;
-                tally->heap_growth += (int64_t) (done[0] - done[1]);
+                tally->allocated_bytes = number_add_saturating(tally->allocated_bytes, done[0]);
+                tally->freed_bytes = number_add_saturating(tally->freed_bytes, done[1]);
         }
         /*
          * The peak of a life, where it is known to have been reached inside. It is that of the
@@ -118,7 +119,9 @@ void life_tally_merge(LifeTally *tally, const LifeTally *from) {
                         amount_add_known(tally->rss_bytes[side], from->rss_bytes[side]);
         tally->has_heap = tally->has_heap || from->has_heap;
         tally->lacks_heap = tally->lacks_heap || from->lacks_heap;
-        tally->heap_growth += from->heap_growth;
+        tally->allocated_bytes =
+                number_add_saturating(tally->allocated_bytes, from->allocated_bytes);
+        tally->freed_bytes = number_add_saturating(tally->freed_bytes, from->freed_bytes);
 }
 
 /* A process that was not there had no memory. */
@@ -135,5 +138,7 @@ Amount life_tally_rss_growth(const LifeTally *tally) {
 Amount life_tally_heap_growth(const LifeTally *tally) {
         if (!tally->has_heap || tally->lacks_heap)
                 return (Amount){ .known = false };
-        return amount_of(tally->heap_growth > 0 ? (uint64_t) tally->heap_growth : 0);
+        return amount_of(tally->allocated_bytes > tally->freed_bytes
+                                 ? tally->allocated_bytes - tally->freed_bytes
+                                 : 0);
 }

@@ -54,11 +54,11 @@ typedef struct LifeTally {
          */
         Amount rss_bytes[SIDES];
         /*
-         * They allocated so much more through jemalloc than they freed, which may be less than
-         * nothing. Not known where one ended: what it had allocated others free, or nobody does.
+         * They allocated and freed so much through jemalloc, by counters of their own that may say
+         * anything. Not known where one ended: what it had allocated others free, or nobody does.
          */
         bool has_heap, lacks_heap;
-        int64_t heap_growth;
+        uint64_t allocated_bytes, freed_bytes;
 } LifeTally;
 
 /*

@@ -219,7 +219,8 @@ START_TEST(the_whole_account_is_written) {
                                   .risen_rss_bytes = amount_of(4096),
                                   .rss_bytes = { amount_of(2000), amount_of(3000) },
                                   .has_heap = true,
-                                  .heap_growth = 700 };
+                                  .allocated_bytes = 900,
+                                  .freed_bytes = 200 };
         Aggregate *work = NULL;
         Account account;
 

@@ -179,6 +179,8 @@ START_TEST(memory_counts_where_both_ends_are_known) {
 }
 END_TEST
 
+#define HALF (UINT64_C(1) << 63) /* a program may say what it likes */
+
 /* What threads have allocated and freed at the ends; the first of a process may inherit it. */
 static const struct {
         struct {
@@ -195,6 +197,9 @@ static const struct {
         { { { 100, 50, 110, 50, true }, { 7, 0, GONE, 0, false } }, NONE }, /* who frees it now? */
         { { { 100, 50, 110, 50, true }, { 7, 0, NONE, 0, false } }, NONE }, /* not read */
         { { { NONE, 0, NONE, 0, true }, { NONE, 0, NONE, 0, false } }, NONE }, /* no jemalloc */
+        { { { 0, 0, HALF, 9, true }, { 0, 0, HALF - 1, 0, false } }, UINT64_MAX - 9 },
+        { { { 0, 0, HALF, 9, true }, { 0, 0, HALF + 1, 0, false } }, UINT64_MAX - 9 }, /* clips */
+        { { { 0, 0, 0, HALF, true }, { 0, 0, 0, HALF, false } }, 0 },
 };
 
 static ThreadSample allocating(uint64_t allocated, uint64_t freed, bool leads) {

@@ -58,6 +58,8 @@ int column_table_add(ColumnTable *table, unsigned index, const ThreadSample *bef
             period_overlooked(&column->period, after)) {
                 room = *after;
                 memset(room.present, 0, sizeof(room.present));
+                memset(room.implausible, 0, sizeof(room.implausible));
+                memset(room.corrected, 0, sizeof(room.corrected));
                 before = &room;
         }
         if (table->covers && column->setup.has_begin) {

@@ -404,6 +404,28 @@ START_TEST(an_older_thread_that_was_overlooked_is_not_born) {
 }
 END_TEST
 
+/* What was not believed of it stands in the later snapshot alone, and counts once. */
+START_TEST(a_thread_that_was_overlooked_is_doubted_once) {
+        View view = view_with_overview(true);
+        ThreadSample after = sample_of(&lives[0], 0, S(50));
+        Compared compared = { .comparison = NULL };
+        const Group *group;
+
+        thread_sample_refute(&after, METRIC_wait_max);
+        thread_sample_correct(&after, METRIC_wait_sum, 0);
+        ck_assert_int_eq(side_setup_compare(&view, &two_captures, &compared.comparison), 0);
+        ck_assert_int_eq(side_setup_add(compared.comparison, 0, NULL, &after), 0);
+        compared_end(&compared, no_sources);
+        group = compared.comparison->table.threads.table.groups[0];
+        ck_assert_ptr_null(group_side(group, SIDE_BEFORE)->doubts);
+        ck_assert_uint_eq(group_side(group, SIDE_AFTER)->doubts->implausible[METRIC_wait_max], 1);
+        ck_assert_str_eq(json_at(compared_group(&compared, COMPARISON_GROUPS, "calm"), "metrics",
+                                 "wait_max", "implausible", END),
+                         "1");
+        compared_done(&compared);
+}
+END_TEST
+
 START_TEST(without_cpus_groups_have_an_order_and_no_weight) {
         View view = view_with_overview(true);
         Compared compared = { .comparison = NULL };
@@ -429,6 +451,7 @@ int main(void) {
         tcase_add_test(interval, a_peak_is_that_of_the_threads_whose_peak_rose);
         tcase_add_test(interval, coverage_counts_every_thread);
         tcase_add_test(interval, an_older_thread_that_was_overlooked_is_not_born);
+        tcase_add_test(interval, a_thread_that_was_overlooked_is_doubted_once);
         tcase_add_test(interval, without_cpus_groups_have_an_order_and_no_weight);
         suite_add_tcase(suite, interval);
         tcase_add_test(kinds, totals_are_weighed_by_what_moved);

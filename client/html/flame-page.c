@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "config.h"
 #include "html/html-data.h"
 #include "html/html-page.h"
@@ -47,8 +48,7 @@ static void write_amount(JsonOut *json, const StackAmount *amount) {
          */
         json_out_u64(json, !amount->is_there || amount->is_exact ? 0
                            : error_ns < 1                        ? 1
-                           : error_ns < 0x1p63                   ? (uint64_t) llround(error_ns)
-                                                                 : UINT64_MAX);
+                                                                 : number_of_real(round(error_ns)));
 }
 
 static void write_stacks(HtmlPage *page, const StackStore *store) {

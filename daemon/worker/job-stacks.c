@@ -278,7 +278,7 @@ static void write_stack(const void *userdata, size_t index, JsonWriter *writer) 
         json_write_member_u64(writer, "samples", row->n_samples);
         json_write_member_u64(writer, "maxNs", row->max_ns);
         json_write_member_u64(writer, "standardErrorNs",
-                              (uint64_t) llround(sqrt(row->variance_ns2)));
+                              number_of_real(round(sqrt(row->variance_ns2))));
         json_write_member_bool(writer, "exact", row->is_exact);
         write_frames(stacks, row->stack, "frames", writer);
         if (stacks->tells_lines)

@@ -4,8 +4,8 @@
 /*
  * Number
  *
- * Text to integers and back, whole string or nothing, no locale; and sums that clip instead of
- * wrap: a clipped total is visibly absurd, a wrapped one looks plausible.
+ * Text to integers and back, whole string or nothing, no locale; and sums and conversions that
+ * clip instead of wrap: a clipped total is visibly absurd, a wrapped one looks plausible.
  */
 
 #include <stdbool.h>
@@ -40,4 +40,10 @@ static inline uint64_t number_multiply_saturating(uint64_t a, uint64_t b) {
         uint64_t product;
 
         return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+/* The integer part; 0 of what is below 0 or no number. */
+static inline uint64_t number_of_real(long double value) {
+        if (!(value >= 1))
+                return 0;
+        return value < 0x1p64L ? (uint64_t) value : UINT64_MAX;
 }

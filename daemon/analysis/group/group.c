@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/number.h"
 #include "analysis/group/judge.h"
 
 static Group *group_free(Group *group) {
@@ -166,15 +167,14 @@ Sum group_sum(const Group *group, unsigned side, MetricId id) {
 uint64_t group_scaled_sum(const Group *group, unsigned side, MetricId id) {
         uint64_t sum = group_sum(group, side, id).value;
         uint64_t scale_ns = group->columns->scale_ns, elapsed_ns;
-        long double scaled;
 
         if (scale_ns == 0 || !work_has_rate(id))
                 return sum;
         elapsed_ns = group->columns->of[side].setup.elapsed_ns;
         if (elapsed_ns == 0 || elapsed_ns == scale_ns)
                 return sum;
-        scaled = (long double) sum * (long double) scale_ns / (long double) elapsed_ns;
-        return scaled < (long double) UINT64_MAX ? (uint64_t) scaled : UINT64_MAX;
+        return number_of_real((long double) sum * (long double) scale_ns /
+                              (long double) elapsed_ns);
 }
 
 bool group_has_sum(const Group *group, unsigned side, MetricId id) {

@@ -295,7 +295,7 @@ static Amount median_of(const SetComparison *comparison, const SetSamples *sampl
 
         if (n == 0)
                 return (Amount){ .known = false };
-        return amount_of((uint64_t) (quartiles_of(values, n).median + 0.5));
+        return amount_of(number_of_real(quartiles_of(values, n).median + 0.5));
 }
 
 static Amount rate_of(const SetComparison *comparison, SetGroup *group, unsigned side,

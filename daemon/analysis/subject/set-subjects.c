@@ -204,7 +204,7 @@ int set_host_find(SetSubjects *subjects, unsigned side, HostUse *ret, Subject **
         for (size_t k = 0; k < ELEMENTSOF(rates); k++)
                 if (rates[k].n > 0)
                         medians[k] = amount_of(
-                                (uint64_t) quartiles_of(rates[k].values, rates[k].n).median);
+                                number_of_real(quartiles_of(rates[k].values, rates[k].n).median));
         *ret = (HostUse){
                 .n_cpus = use.n_cpus, /* of the last capture */
                 .memory_bytes = use.memory_bytes,

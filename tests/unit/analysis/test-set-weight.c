@@ -168,6 +168,28 @@ START_TEST(rates_and_weight_are_told) {
 }
 END_TEST
 
+/* Where a counter jumps within a second, its rate is beyond all integers. */
+START_TEST(rates_clip) {
+        View view = view_by("weight", "minflt");
+        json_object *group;
+        SetRun run;
+
+        for (unsigned i = 0; i < 4; i++) {
+                shots[i].side = i / 2;
+                shots[i].at_s = 1000 + i;
+                thread_sample_put(put_thread(i, "jumps", 1), METRIC_write_bytes,
+                                  i % 2 == 0 ? 0 : UINT64_MAX);
+        }
+        run = set_run_of(&view, 0.05, shots, 4, no_sources);
+        group = set_run_group(&run, "jumps");
+        ck_assert_str_eq(json_at(group, "rates", "before", "writeBytes", END),
+                         "18446744073709551615");
+        ck_assert_str_eq(json_at(group, "rates", "after", "writeBytes", END),
+                         "18446744073709551615");
+        set_run_done(&run);
+}
+END_TEST
+
 /* One process keeps two MiB a second; of the other there is another one at each capture. */
 START_TEST(what_memory_grew_has_a_share) {
         View view = view_by("weight", "minflt");
@@ -292,6 +314,7 @@ int main(void) {
         tcase_add_test(engine, what_is_significant_or_new_comes_first_and_by_weight);
         tcase_add_test(engine, what_is_not_tested_is_shown_though_rows_are_hidden);
         tcase_add_test(engine, rates_and_weight_are_told);
+        tcase_add_test(engine, rates_clip);
         tcase_add_test(engine, what_memory_grew_has_a_share);
         tcase_add_test(engine, a_host_of_unknown_size_has_no_weights);
         tcase_add_test(engine, waiting_for_storage_is_cut_to_what_is_left);

@@ -2,6 +2,7 @@
 #include "check-main.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -114,6 +115,26 @@ START_TEST(sums_and_products_clip) {
 }
 END_TEST
 
+static const struct {
+        long double real;
+        uint64_t number;
+} real_rows[] = {
+        { 0.9L, 0 },
+        { 1, 1 },
+        { 2.5L, 2 },
+        { -1, 0 },
+        { -INFINITY, 0 },
+        { NAN, 0 },
+        { 0x1.fffffffffffffp63, UINT64_MAX - 0x7ff }, /* the largest double below 2^64 */
+        { 0x1p64L, UINT64_MAX },
+        { INFINITY, UINT64_MAX },
+};
+
+START_TEST(reals_clip_where_integers_end) {
+        ck_assert_uint_eq(number_of_real(real_rows[_i].real), real_rows[_i].number);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("number");
         TCase *parse = tcase_create("parse");
@@ -127,6 +148,7 @@ int main(void) {
         tcase_add_test(format, format_of_the_largest_fits);
         tcase_add_test(format, every_length_of_number_is_known);
         tcase_add_test(saturating, sums_and_products_clip);
+        tcase_add_loop_test(saturating, reals_clip_where_integers_end, 0, ELEMENTSOF(real_rows));
         suite_add_tcase(suite, parse);
         suite_add_tcase(suite, format);
         suite_add_tcase(suite, saturating);

@@ -25,38 +25,51 @@
 static const struct {
         int (*run)(Work *work);
         uint64_t max_file_bytes; /* the size of files it may write inside the sandbox */
+        /*
+         * What is full when it cannot write is the spool. Of files that are in memory the main
+         * process, which made them, says instead that they are too large.
+         */
+        bool fills_spool;
 } methods[_ORDER_METHOD_MAX] = {
-        [ORDER_CAPTURE] = { work_capture, LIMIT_FILE_BYTES },
-        [ORDER_PROBE] = { work_probe, 0 },
-        [ORDER_PUBLISH] = { work_publish, 0 },
-        [ORDER_REMOVE] = { work_remove, 0 },
-        [ORDER_RENAME] = { work_rename, 0 },
-        [ORDER_CLEAN] = { work_clean, 0 },
-        [ORDER_SURVEY] = { work_survey, 0 },
-        [ORDER_SHOW] = { work_analysis, 0 },
-        [ORDER_COMPARE] = { work_analysis, 0 },
-        [ORDER_COMPARE_SETS] = { work_compare_sets, 0 },
-        [ORDER_INFO] = { work_info, 0 },
-        [ORDER_TELL_SOURCES] = { work_tell_sources, 0 },
-        [ORDER_VERIFY] = { work_verify, 0 },
-        [ORDER_STACKS] = { work_stacks, 0 },
-        [ORDER_CONVERT] = { work_convert, LIMIT_DOCUMENT_BYTES },
-        [ORDER_IMPORT] = { work_import, LIMIT_FILE_BYTES },
-        [ORDER_LOAD] = { work_load, 0 },
-        [ORDER_FOLD] = { work_fold, LIMIT_FOLD_FILE_BYTES },
-        [ORDER_LISTEN] = { work_listen, LIMIT_LISTEN_FILE_BYTES },
-        [ORDER_FILES] = { work_files, 0 },
-        [ORDER_RECORD] = { work_record, 0 },
-        [ORDER_UNWIND] = { work_unwind, LIMIT_CAPTURE_BYTES },
-        [ORDER_JOIN] = { work_join, LIMIT_FILE_BYTES },
-        [ORDER_MEMORY] = { work_memory, 0 },
+        [ORDER_CAPTURE] = { work_capture, LIMIT_FILE_BYTES, true },
+        [ORDER_PROBE] = { work_probe, 0, false },
+        [ORDER_PUBLISH] = { work_publish, 0, true },
+        [ORDER_REMOVE] = { work_remove, 0, true },
+        [ORDER_RENAME] = { work_rename, 0, true },
+        [ORDER_CLEAN] = { work_clean, 0, true },
+        [ORDER_SURVEY] = { work_survey, 0, true },
+        [ORDER_SHOW] = { work_analysis, 0, false },
+        [ORDER_COMPARE] = { work_analysis, 0, false },
+        [ORDER_COMPARE_SETS] = { work_compare_sets, 0, false },
+        [ORDER_INFO] = { work_info, 0, false },
+        [ORDER_TELL_SOURCES] = { work_tell_sources, 0, false },
+        [ORDER_VERIFY] = { work_verify, 0, false },
+        [ORDER_STACKS] = { work_stacks, 0, false },
+        [ORDER_CONVERT] = { work_convert, LIMIT_DOCUMENT_BYTES, true },
+        [ORDER_IMPORT] = { work_import, LIMIT_FILE_BYTES, true },
+        [ORDER_LOAD] = { work_load, 0, false },
+        [ORDER_FOLD] = { work_fold, LIMIT_FOLD_FILE_BYTES, false },
+        [ORDER_LISTEN] = { work_listen, LIMIT_LISTEN_FILE_BYTES, false },
+        [ORDER_FILES] = { work_files, 0, false },
+        [ORDER_RECORD] = { work_record, 0, false },
+        [ORDER_UNWIND] = { work_unwind, LIMIT_CAPTURE_BYTES, false },
+        [ORDER_JOIN] = { work_join, LIMIT_FILE_BYTES, true },
+        [ORDER_MEMORY] = { work_memory, 0, false },
 };
+
+/* Neither the file of a client that has started this job nor a capture for its caller alone is. */
+static bool is_in_spool(const Work *work) {
+        const Order *order = work->order;
+
+        return order && !work->answer.stream && methods[order->method].fills_spool &&
+               (order->method != ORDER_CAPTURE || order->capture.spool.directory > 0);
+}
 
 /* Sends the error of a method that failed with @r, unless the last reply is sent. */
 static int end(Work *work, int r) {
         assert(r != 0 || work->is_confined || !work->confines);
         if (r < 0 && !work->answer.closed && !work->answer.finished) {
-                const char *full = work_full_reason(r);
+                const char *full = is_in_spool(work) ? work_full_reason(r) : NULL;
                 WireErrorDetail detail = { .reason = full };
 
                 if (r == -EPROTONOSUPPORT)

@@ -410,6 +410,29 @@ START_TEST(an_output_that_cannot_be_written_fails_the_job) {
 }
 END_TEST
 
+/* The file of a client is where the client has put it; what the main process hands over is not. */
+START_TEST(what_is_full_is_not_always_the_spool) {
+        _cleanup_(freep) Order *order = new_order(ORDER_CONVERT);
+        FixtureSnapshot snapshot = FIXTURE_SNAPSHOT;
+        int fds[] = { fixture_snapshot(&snapshot), open("/dev/full", O_WRONLY | O_CLOEXEC) };
+        Conversation answer;
+
+        ck_assert_int_ge(fds[1], 0);
+        order->analysis.format = ORDER_FORMAT_NDJSON;
+        obey(order, fds, 2, WORKER_FREE, &answer);
+        ck_assert_str_eq(answer.error, "io.ctprof.Profiler.SpoolFull");
+        conversation_done(&answer);
+        converse("io.ctprof.Job.Convert",
+                 "{\"snapshot\":{\"fileDescriptor\":0},\"format\":\"ndjson\",\"output\":1}", false,
+                 fds, 2, WORKER_FREE, &answer);
+        ck_assert_str_eq(answer.error, "io.ctprof.Profiler.JobFailed");
+        ck_assert_str_eq(json_string_at(answer.replies[0], "reason"), strerror(ENOSPC));
+        conversation_done(&answer);
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+}
+END_TEST
+
 /* import */
 
 static void order_import(int fd, const char *name, WorkerConfinement confinement, int *ret_fd,
@@ -583,6 +606,7 @@ int main(void) {
         tcase_add_test(ndjson, ndjson_tells_the_dead_after_the_living);
         tcase_add_loop_test(calls, convert_checks_its_order, 0, ELEMENTSOF(convert_rows));
         tcase_add_test(calls, an_output_that_cannot_be_written_fails_the_job);
+        tcase_add_test(calls, what_is_full_is_not_always_the_spool);
         tcase_add_loop_test(imports, import_keeps_the_body_under_a_new_head, 0, 2);
         tcase_add_test(imports, import_keeps_the_dead);
         tcase_add_loop_test(imports, import_rewrites_the_prior_format, 0, 2);

@@ -8,6 +8,7 @@
 
 #include "analysis/account/weight.h"
 #include "analysis/compare/order.h"
+#include "wire/limits.h"
 
 int comparison_new(const View *view, const ComparisonSetup *setup, Comparison **ret) {
         _cleanup_(comparison_freep) Comparison *comparison = calloc(1, sizeof(*comparison));
@@ -299,7 +300,7 @@ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
         GroupOrder order = comparison->order;
         Group **groups = calloc(table->n_groups + 1, sizeof(*groups));
         Value values[SIDES];
-        size_t n = 0;
+        size_t n = 0, first_byte = writer->buffer->n;
         int r;
 
         if (!groups)
@@ -318,7 +319,9 @@ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
         }
         order.sort = &by_weight;
         r = order_groups(&order, groups, n);
-        for (size_t i = 0; r == 0 && i < n && i < COMPARISON_MAX_CHANGED; i++)
+        for (size_t i = 0; r == 0 && i < n && i < COMPARISON_MAX_CHANGED &&
+                           writer->buffer->n - first_byte < LIMIT_BATCH_BYTES;
+             i++)
                 for (size_t j = 0; j < ELEMENTSOF(metrics); j++) {
                         if (!is_changed(comparison, groups[i], metrics[j], values))
                                 continue;

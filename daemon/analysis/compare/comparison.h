@@ -135,7 +135,7 @@ _must_check_ int comparison_finish(Comparison *comparison,
 void comparison_write(const Comparison *comparison, ComparisonList list, size_t index,
                       JsonWriter *writer);
 
-/* Groups whose changes are written. */
+/* Groups whose changes are written, unless their names take LIMIT_BATCH_BYTES before. */
 #define COMPARISON_MAX_CHANGED 32
 /*
  * Writes what all threads of a group had in common on each side and what differs, their policy and

@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "analysis/section/cgroup-record.h"
 #include "analysis/section/count-map.h"
+#include "wire/limits.h"
 
 /* In the order in which they matter. */
 typedef enum Limit {
@@ -232,7 +233,7 @@ static int compare_lines(const void *a, const void *b) {
 
 int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter *writer) {
         bool has_cgroups = tally->seen[SIDE_BEFORE] && tally->seen[SIDE_AFTER];
-        size_t n = 0, n_allocated = 0;
+        size_t n = 0, n_allocated = 0, first_byte = writer->buffer->n;
         Line *lines = NULL;
         int r;
 
@@ -284,7 +285,9 @@ int limit_tally_write_json(LimitTally *tally, Amount host_oom_kills, JsonWriter 
         }
         qsort(lines, n, sizeof(*lines), compare_lines);
         json_write_array(writer);
-        for (size_t i = 0; i < MIN_OF(n, (size_t) LIMIT_TALLY_MAX_WRITTEN); i++) {
+        for (size_t i = 0; i < MIN_OF(n, (size_t) LIMIT_TALLY_MAX_WRITTEN) &&
+                           writer->buffer->n - first_byte < LIMIT_BATCH_BYTES;
+             i++) {
                 const Line *line = &lines[i];
 
                 json_write_object(writer);
@@ -353,7 +356,7 @@ static size_t list_changes(Change *changes, Span cgroup, const Reading *old, con
 
 int limit_tally_write_changes(const LimitTally *before, Side before_side, const LimitTally *after,
                               Side after_side, JsonWriter *writer) {
-        size_t n = 0, n_allocated = 0;
+        size_t n = 0, n_allocated = 0, first_byte = writer->buffer->n;
         Change *changes = NULL;
         int r = ARRAY_RESERVE(changes, n_allocated, 1);
 
@@ -371,7 +374,9 @@ int limit_tally_write_changes(const LimitTally *before, Side before_side, const 
                 return r;
         }
         qsort(changes, n, sizeof(*changes), compare_changes);
-        for (size_t i = 0; i < MIN_OF(n, (size_t) LIMIT_TALLY_MAX_CHANGES); i++) {
+        for (size_t i = 0; i < MIN_OF(n, (size_t) LIMIT_TALLY_MAX_CHANGES) &&
+                           writer->buffer->n - first_byte < LIMIT_BATCH_BYTES;
+             i++) {
                 const Change *change = &changes[i];
                 const Reading values[SIDES] = { change->before, change->after };
 

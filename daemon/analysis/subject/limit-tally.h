@@ -24,6 +24,7 @@
 #include "analysis/group/side.h"
 #include "analysis/section/count-map.h"
 
+/* Paths may be long, and a reply has a bound: less is written after LIMIT_BATCH_BYTES. */
 #define LIMIT_TALLY_MAX_WRITTEN 64
 #define LIMIT_TALLY_MAX_CHANGES 32
 

@@ -7,6 +7,7 @@
 #include "compared.h"
 #include "thread.h"
 #include "view/view-part.h"
+#include "wire/limits.h"
 
 #define END (const char *) NULL
 #define ABSENT UINT64_MAX /* no value */
@@ -262,6 +263,39 @@ START_TEST(what_whole_groups_run_with_is_told_where_it_changed) {
                                  "1") "," CHANGE("pin", "policy", "SCHED_OTHER",
                                                  "SCHED_FIFO") "," CHANGE("pin", "cpu_affinity",
                                                                           "0-3", "2") "]");
+        compared_done(&compared);
+}
+END_TEST
+
+/* A name may be in the key, too, and each of its bytes may take six. */
+START_TEST(changes_of_groups_with_long_names_are_told_up_to_a_bound) {
+        enum { N_NAME = 4000 };
+        static char names[MAX_LIVES][N_NAME + 1];
+        View view = window_by(VIEW_AXIS_CGROUP);
+        Life lives[MAX_LIVES] = {};
+        Compared compared;
+        JsonWriter writer;
+        size_t n;
+        Made made;
+
+        for (unsigned i = 0; i < MAX_LIVES; i++) {
+                memset(names[i], '\1', N_NAME);
+                names[i][0] = '/';
+                names[i][1] = (char) ('a' + i);
+                lives[i] = (Life){ (pid_t) i + 1, names[i], 1, names[i], 1 };
+        }
+        make(lives, &made);
+        for (unsigned i = 0; i < MAX_LIVES; i++) {
+                run_with(&made.before[i], 0, "0-3");
+                run_with(&made.after[i], 1, "2");
+        }
+        compared = compared_window_of(&view, &one_boot, made.sides, no_sources);
+        json_write_array(json_text_begin(&writer));
+        ck_assert_int_eq(comparison_write_changes(compared.comparison, &writer), 0);
+        json_write_end(&writer);
+        n = strlen(json_text_end(&writer));
+        ck_assert_uint_gt(n, LIMIT_BATCH_BYTES);
+        ck_assert_uint_lt(n, LIMIT_BATCH_BYTES + 2 * (2 * 6 * N_NAME + 200));
         compared_done(&compared);
 }
 END_TEST
@@ -681,6 +715,7 @@ int main(void) {
 
         tcase_add_loop_test(sums, sums_tell_work, 0, ELEMENTSOF(sum_rows));
         tcase_add_test(sums, what_whole_groups_run_with_is_told_where_it_changed);
+        tcase_add_test(sums, changes_of_groups_with_long_names_are_told_up_to_a_bound);
         tcase_add_test(sums, thread_count_and_other_rules_are_of_all_threads);
         tcase_add_test(sums, why_a_sum_is_missing_is_told);
         tcase_add_loop_test(sums, first_delays_are_work_of_the_interval, 0, ELEMENTSOF(delay_rows));

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/limits.h"
+
 #define UNKNOWN ((Amount){ .known = false })
 
 static LimitTally tally;
@@ -243,6 +245,46 @@ START_TEST(no_more_than_the_heaviest_are_written) {
 }
 END_TEST
 
+#define N_PATH 4000
+
+static void check_is_at_bound(Buffer *text) {
+        ck_assert_uint_ge(text->n, LIMIT_BATCH_BYTES);
+        ck_assert_uint_lt(text->n, LIMIT_BATCH_BYTES + 6 * N_PATH + 100);
+        buffer_clear(text);
+}
+
+/* Each byte of a path may take six, and the heads of a reply have other members, too. */
+START_TEST(long_paths_are_written_up_to_a_bound) {
+        char path[N_PATH + 1];
+        JsonWriter writer;
+        Buffer text;
+
+        memset(path, '\1', N_PATH);
+        path[0] = '/';
+        path[N_PATH] = '\0';
+        for (unsigned i = 0; i < LIMIT_TALLY_MAX_WRITTEN; i++)
+                for (unsigned side = 0; side < SIDES; side++) {
+                        char json[96];
+
+                        path[1] = (char) ('!' + i);
+                        (void) snprintf(json, sizeof(json),
+                                        "{\"memory\":{\"max\":%u,\"events\":{\"max\":%u}}}",
+                                        4096u << side, side);
+                        add((Side) side, path, json);
+                }
+        buffer_init(&text, 0);
+        json_writer_init(&writer, &text);
+        ck_assert_int_eq(limit_tally_write_json(&tally, UNKNOWN, &writer), 0);
+        check_is_at_bound(&text);
+        json_writer_init(&writer, &text);
+        json_write_array(&writer);
+        ck_assert_int_eq(
+                limit_tally_write_changes(&tally, SIDE_BEFORE, &tally, SIDE_AFTER, &writer), 0);
+        check_is_at_bound(&text);
+        buffer_done(&text);
+}
+END_TEST
+
 /* Nothing of one snapshot was read: its cgroups were not made inside. */
 START_TEST(without_cgroups_on_both_sides_nothing_is_known_of_them) {
         check(UNKNOWN, "null");
@@ -352,6 +394,7 @@ int main(void) {
         tcase_add_test(t, a_kill_is_told_once_with_its_cgroup);
         tcase_add_test(t, a_kill_in_a_cgroup_that_is_gone_is_in_the_one_above);
         tcase_add_test(t, no_more_than_the_heaviest_are_written);
+        tcase_add_test(t, long_paths_are_written_up_to_a_bound);
         tcase_add_test(t, without_cgroups_on_both_sides_nothing_is_known_of_them);
         tcase_add_test(t, a_limit_of_pids_is_told);
         tcase_add_test(t, limits_that_were_set_anew_are_told);

@@ -188,8 +188,9 @@ class Daemon:
 
     def connect(self):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(60)
+        # With a time limit it would fail at once where the daemon has not accepted others yet.
         connection.connect(str(self.socket))
+        connection.settimeout(60)
         return connection
 
     def children(self):

@@ -22,11 +22,11 @@ def acting_as(uid):
 
 def connect(daemon, uid, receive_bytes=None):
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(60)
     if receive_bytes:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
     with acting_as(uid):
         connection.connect(str(daemon.socket))
+    connection.settimeout(60)
     return connection
 
 

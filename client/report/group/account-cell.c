@@ -592,8 +592,11 @@ static void divide_cells(const double shares[_PART_MAX], unsigned ret_cells[_PAR
         unsigned n = 0;
 
         for (unsigned i = 0; i < _PART_MAX; i++) {
-                ret_cells[i] = (unsigned) (shares[i] * BAR_CELLS);
-                rests[i] = shares[i] * BAR_CELLS - ret_cells[i];
+                /* Where a host tells more than a double holds, a share is no number. */
+                double cells = shares[i] > 0 ? shares[i] * BAR_CELLS : 0;
+
+                ret_cells[i] = (unsigned) cells;
+                rests[i] = cells - ret_cells[i];
                 n += ret_cells[i];
         }
         for (; n < BAR_CELLS; n++) {

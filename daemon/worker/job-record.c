@@ -590,7 +590,7 @@ int work_unwind(Work *work) {
                 if (r == 0)
                         r = write_document(collector, &summary, work->order->unwind.lines,
                                            n_lost_lines, output);
-                if (r == -EFBIG || r == -ENOSPC) {
+                if (r == -EFBIG || r == -ENOSPC || r == -EDQUOT) {
                         is_too_large = 1;
                         r = 0;
                 }

@@ -158,14 +158,6 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
         request_settle(request, r);
 }
 
-/* Asks a job that has no end of its own for the answer it has by now. */
-static int stop(Request *request) {
-        if (!request->terms || request->terms->clock != JOB_CLOCK_SILENCE || request->is_stopping)
-                return 0;
-        request->is_stopping = true;
-        return request->job ? job_stop(request->job) : 0;
-}
-
 /* The request is freed, or left to end without a caller. */
 static void on_hangup(Connection *connection, void *userdata) {
         Request *request = connection->call_data;
@@ -182,13 +174,13 @@ static void on_hangup(Connection *connection, void *userdata) {
         queue_wake(&request->entry);
         if (request->job)
                 job_resume(request->job);
-        request_settle(request, request->is_kept ? 0 : stop(request));
+        request_settle(request, request->is_kept ? 0 : request_stop(request));
 }
 
 static void on_stop(Connection *connection, void *userdata) {
         Request *request = connection->call_data;
 
-        request_settle(request, stop(request));
+        request_settle(request, request_stop(request));
 }
 
 static void on_drained(Connection *connection, void *userdata) {

@@ -58,7 +58,6 @@ typedef struct RecordState {
         Job *unwind_job;           /* owned; NULL: there is none */
         uint64_t since_realtime_ns, until_realtime_ns;
         uint64_t max_bytes; /* of what is recorded: its ends have the rest of RecordingBytes= */
-        bool is_ending;     /* before there is a job that could be told */
 } RecordState;
 
 static void discard(const Request *request, int *fd) {
@@ -230,7 +229,7 @@ static int on_recorded(Request *request, const JobReply *reply) {
         memory_jobs_end(request);
         /* A caller that has ended it can still cancel it. */
         request->is_kept = state->capture.addition.tagged && !request->is_stopping;
-        request->is_stopping = false; /* the next job ends by itself */
+        request->can_stop = false;
         state->capture.on_written = join;
         request->reserved_bytes = request->max_file_bytes = 0;
         request->reserved_fd = -EBADF;
@@ -350,10 +349,10 @@ static int prepare_record(Request *request) {
         record->every_ns = fields->every_ns.value;
         if (fields->every_ns.is_set)
                 record->limit_ns = MIN_OF(record->limit_ns, record->every_ns * LIMIT_STEPS);
+        if (request->is_stopping)
+                record->limit_ns = 0;
         if (request->connection)
                 record->caller_pid = (uint32_t) request->connection->peer.pid;
-        if (state->is_ending)
-                record->limit_ns = 0;
         state->since_realtime_ns = now_ns;
         state->until_realtime_ns = now_ns + record->limit_ns;
         r = request_add_copy(request, state->recording, &record->output);
@@ -628,13 +627,13 @@ int method_record(Request *request) {
                 state->since_realtime_ns +
                 (fields->for_ns.is_set ? fields->for_ns.value : settings->recording_ns);
         manager->recording = request;
+        request->can_stop = true;
         clean_spool(manager);
         return request_submit(request, NULL, QUEUE_ADDING, &addition_capturing);
 }
 
 int method_end_recording(Request *request) {
         Request *other = request->manager->recording;
-        RecordState *state;
         int r = request_decode(request, NULL, 0, NULL);
 
         if (r != 0)
@@ -643,12 +642,7 @@ int method_end_recording(Request *request) {
                 return request_fail(request, WIRE_ERROR_NO_RECORDING, NULL);
         if (request->uid != 0 && request->uid != other->uid)
                 return request_fail(request, WIRE_ERROR_PERMISSION_DENIED, NULL);
-        state = other->state;
-        state->is_ending = true;
-        if (other->job && other->terms == &job_terms[JOB_RECORD] && !other->is_stopping) {
-                other->is_stopping = true;
-                r = job_stop(other->job);
-        }
+        r = request_stop(other);
         return r == 0 ? request_answer(request, SPAN_LITERAL("{}"), NULL, 0) : r;
 }
 

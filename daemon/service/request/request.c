@@ -345,6 +345,11 @@ static void on_reply(Job *job, const JobReply *reply, void *userdata) {
         request_settle(request, r);
 }
 
+/* The jobs before it and after it end by themselves. */
+static bool has_endless_job(const Request *request) {
+        return request->job && request->terms->clock == JOB_CLOCK_SILENCE;
+}
+
 int request_start_job(Request *request) {
         const ManagerSettings *settings = &request->manager->settings;
         uint64_t timeout_ns = 0; /* the terms bound it */
@@ -382,7 +387,14 @@ int request_start_job(Request *request) {
         if (request->connection)
                 (void) !connection_hold(request->connection,
                                         request->n_state_bytes + request->order.n_allocated);
-        return request->is_stopping ? job_stop(request->job) : 0;
+        return request->is_stopping && has_endless_job(request) ? job_stop(request->job) : 0;
+}
+
+int request_stop(Request *request) {
+        if (!request->can_stop || request->is_stopping)
+                return 0;
+        request->is_stopping = true;
+        return has_endless_job(request) ? job_stop(request->job) : 0;
 }
 
 /* the order for its job */

@@ -90,7 +90,8 @@ struct Request {
         json_object *parameters; /* owned */
         uid_t uid;
         bool more;
-        bool is_stopping; /* its job is to come to an end, or is to as soon as it starts */
+        bool can_stop;    /* its job has no end of its own, and will be there or is by now */
+        bool is_stopping; /* that job is to come to an end, or is to as soon as it starts */
         bool is_kept;     /* it goes on to its end without its caller */
         bool is_over;
 
@@ -247,3 +248,5 @@ Request *request_free(Request *request);
 _must_check_ int request_handle(Request *request);
 /* Its turn has come. */
 _must_check_ int request_start_job(Request *request);
+/* Asks its job, if that has no end of its own, for the answer it has by now. */
+_must_check_ int request_stop(Request *request);

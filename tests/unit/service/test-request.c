@@ -46,6 +46,7 @@ static int record(Request *request) {
         if (r < 0)
                 return r;
         request->terms = &record_terms;
+        request->can_stop = true;
         if (reserves) {
                 r = request_reserve_half(request, -EBADF);
                 if (r != 0)

@@ -71,6 +71,7 @@
 #define LIMIT_RECORD_SILENCE_NS (60 * NSEC_PER_SEC)     /* between two signs of life */
 #define LIMIT_CLOCKS 8192u       /* CPUs whose clocks a recording has: no kernel has more */
 #define LIMIT_CLOCKS_AT_ONCE 64u /* as many are opened and handed over together */
+#define LIMIT_RECORD_JOBS 2u     /* that may hang before nothing is recorded any more */
 #define LIMIT_RECORD_NS (3600 * NSEC_PER_SEC)     /* of one recording */
 #define LIMIT_STEP_LEAST_NS (100 * NSEC_PER_MSEC) /* of the course of a recording */
 #define LIMIT_STEPS 3600u                         /* of one recording */

@@ -310,6 +310,19 @@ static int find_room(Request *request) {
         return request_refuse(request, WIRE_ERROR_JOB_FAILED, reason);
 }
 
+/* They hang for ever in a file of somebody who wants that, and each has its place and memory. */
+static int refuse_hung_jobs(Request *request) {
+        const JobPool *pool = request->manager->pool;
+
+        if (job_pool_count_kind(pool, JOB_RECORD) < LIMIT_RECORD_JOBS &&
+            job_pool_count_kind(pool, JOB_UNWIND) < LIMIT_RECORD_JOBS)
+                return 0;
+        return request_refuse(
+                request, WIRE_ERROR_JOB_FAILED,
+                "jobs of earlier recordings hang in the kernel and cannot be stopped; "
+                "\"systemctl status ctprofd\" lists them");
+}
+
 static int prepare_record(Request *request) {
         RecordState *state = request->state;
         const RecordFields *fields = &state->fields;
@@ -322,7 +335,9 @@ static int prepare_record(Request *request) {
         if (!order)
                 return -ENOMEM;
         record = &order->record;
-        r = find_room(request);
+        r = refuse_hung_jobs(request);
+        if (r == 0)
+                r = find_room(request);
         if (r != 0)
                 return r;
         r = spool_temporary(manager->spool, &state->recording);

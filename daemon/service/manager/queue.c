@@ -4,14 +4,17 @@
 #include <assert.h>
 
 int queue_add(Queue *queue, QueueEntry *entry, uid_t uid) {
+        int r = users_ask(queue->users, uid, USE_WAITING + (Use) queue->kind, 1);
+
+        return r == USER_OK ? queue_add_again(queue, entry, uid) : r;
+}
+
+int queue_add_again(Queue *queue, QueueEntry *entry, uid_t uid) {
         Use use = USE_WAITING + (Use) queue->kind;
         QueueEntry **end = &queue->first;
         int r;
 
         assert(entry->place == QUEUE_OUTSIDE);
-        r = users_ask(queue->users, uid, use, 1);
-        if (r != USER_OK)
-                return r;
         *entry = (QueueEntry){ .uid = uid };
         r = charge_begin(&entry->charge, queue->users, uid, use, 1);
         if (r < 0)

@@ -39,6 +39,8 @@ typedef struct Queue {
 
 /* Adds @entry, which is in no queue, to those that wait. USER_OK, USER_E_*, -ENOMEM. */
 _must_check_ int queue_add(Queue *queue, QueueEntry *entry, uid_t uid);
+/* The same for one that had a place in a queue before, and is not refused. USER_OK, -ENOMEM. */
+_must_check_ int queue_add_again(Queue *queue, QueueEntry *entry, uid_t uid);
 /* Takes the entry whose turn it is; it runs from now on. NULL when none may run. */
 QueueEntry *queue_next(Queue *queue);
 /* Gives the place of a running entry to others, unless too many rest already. */

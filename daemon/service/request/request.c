@@ -454,7 +454,8 @@ int request_submit(Request *request, const Order *order, QueueKind queue, const 
         Queue *line = &request->manager->queues[queue];
         int r = order ? request_set_order(request, order) : 0;
 
-        if (r == 0)
+        /* What has done a part of its work is not lost because others came meanwhile. */
+        if (r == 0 && !request->was_queued)
                 r = request_hold(request, request->n_state_bytes);
         if (r != 0)
                 return r;
@@ -465,7 +466,8 @@ int request_submit(Request *request, const Order *order, QueueKind queue, const 
             !users_have_room(line->users, USE_RUNNING + (Use) queue, 1) &&
             connection_has_room(request->connection, sizeof(REQUEST_WAITING) + ENVELOPE_BYTES))
                 connection_continue(request->connection, SPAN_LITERAL(REQUEST_WAITING));
-        r = queue_add(line, &request->entry, request->uid);
+        r = request->was_queued ? queue_add_again(line, &request->entry, request->uid)
+                                : queue_add(line, &request->entry, request->uid);
         if (r > 0)
                 return request_refuse(
                         request, WIRE_ERROR_BUSY,
@@ -474,6 +476,7 @@ int request_submit(Request *request, const Order *order, QueueKind queue, const 
                                 : "Too many calls are waiting; try again later.");
         if (r < 0)
                 return r;
+        request->was_queued = true;
         (void) sd_event_source_set_enabled(request->manager->turn, SD_EVENT_ONESHOT);
         return 0;
 }

@@ -104,6 +104,7 @@ struct Request {
         /* the order */
         QueueKind queue;
         QueueEntry entry;
+        bool was_queued;              /* it has got a place before, and gets each further one */
         const JobTerms *terms;        /* of the job */
         Buffer order;                 /* as it is sent */
         int fds[LIMIT_FDS_PER_ORDER]; /* owned until the job has started */

@@ -150,6 +150,80 @@ START_TEST(it_can_be_ended_before_it_begins) {
 }
 END_TEST
 
+/*
+ * The capture of its end waits behind as many others as may wait. It is not refused, and does not
+ * mind that its caller closes its side: it ends by itself.
+ */
+START_TEST(its_end_waits_behind_others) {
+        char gate[] = "/tmp/ctprof-gate-XXXXXX";
+        FrameStream *others[LIMIT_CAPTURES_WAITING_PER_UID + 1], *second;
+        unsigned n = 0;
+
+        start("");
+        second = bench_connect(&bench);
+        bench_send(caller, RECORD("{\"tag\":\"r\"}"), NULL, 0);
+        (void) await(caller, "\"recording\"");
+        make_gate(gate);
+        ck_assert_int_eq(setenv("FAKE_CAPTURE", gate, 1), 0);
+        for (; n < ELEMENTSOF(others); n++) {
+                others[n] = bench_connect(&bench);
+                bench_send(others[n], CALL("Capture", "{\"backend\":\"procfs\"}"), NULL, 0);
+                bench_await(&bench, 2, n);
+        }
+        ck_assert_has(bench_call(&bench, second, CALL("Capture", "{}")), "Busy");
+        ck_assert_has(bench_call(&bench, second, END), "{}");
+        ck_assert_has(await(caller, "\"phase\":\"waiting\""), "continues");
+        ck_assert_int_eq(shutdown(caller->fd, SHUT_WR), 0);
+        spin(3);
+        ck_assert_int_eq(unlink(gate), 0);
+        ck_assert_has(await(caller, "\"snapshot\""), "{\"name\":\"r\"}");
+        while (n > 0)
+                frame_stream_free(others[--n]);
+        frame_stream_free(second);
+        teardown();
+}
+END_TEST
+
+static void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
+}
+
+/* A file that somebody executes may be one in which they hang for ever. */
+START_TEST(its_jobs_do_not_pile_up) {
+        static const JobKind kinds[] = { JOB_RECORD, JOB_UNWIND };
+        _cleanup_(freep) Order *given = order_new(ORDER_MEMORY);
+        _cleanup_(buffer_done) Buffer body = {};
+        Job *jobs[LIMIT_RECORD_JOBS];
+
+        start("");
+        given->files.socket = 1; /* the first member of all that have one */
+        ck_assert_int_eq(order_pack(given, &body), 0);
+        for (size_t i = 0; i < ELEMENTSOF(jobs); i++) {
+                JobOrder order = { .terms = &job_terms[kinds[_i]], .body = buffer_span(&body) };
+                int pair[2];
+
+                ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+                order.fds = &pair[1];
+                order.n_fds = 1;
+                ck_assert_int_eq(job_pool_start(bench.pool, &order, on_stray_reply, NULL, &jobs[i]),
+                                 0);
+                ck_assert_int_eq(send(pair[0], "hang", 4, 0), 4);
+                (void) close(pair[0]);
+        }
+        bench_send(caller, RECORD("{\"forNs\":1000000}"), NULL, 0);
+        ck_assert_has(await(caller, "\"error\""), "hang in the kernel");
+        jobs[0] = job_free(jobs[0]);
+        while (job_pool_count_kind(bench.pool, kinds[_i]) == LIMIT_RECORD_JOBS)
+                spin(1);
+        bench_send(caller, RECORD("{\"forNs\":1000000}"), NULL, 0);
+        (void) await(caller, "\"snapshot\"");
+        for (size_t i = 1; i < ELEMENTSOF(jobs); i++)
+                jobs[i] = job_free(jobs[i]);
+        while (bench_n_children(&bench) > 0)
+                spin(1);
+        teardown();
+}
+END_TEST
+
 START_TEST(one_records_at_a_time) {
         FrameStream *second;
 
@@ -400,7 +474,9 @@ int main(void) {
         tcase_add_test(tcase, the_job_that_unwinds_gets_the_socket);
         tcase_add_test(tcase, it_says_why_it_ended);
         tcase_add_test(tcase, it_can_be_ended_from_anywhere);
-        tcase_add_test(tcase, it_can_be_ended_before_it_begins);
+        tcase_add_loop_test(tcase, it_can_be_ended_before_it_begins, 0, 2);
+        tcase_add_test(tcase, its_end_waits_behind_others);
+        tcase_add_loop_test(tcase, its_jobs_do_not_pile_up, 0, 2);
         tcase_add_test(tcase, one_records_at_a_time);
         tcase_add_test(tcase, a_caller_that_hangs_up_cancels_it);
         tcase_add_loop_test(tcase, a_job_that_fails_ends_it, 0, ELEMENTSOF(failures));

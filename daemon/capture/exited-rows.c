@@ -104,7 +104,7 @@ static void take_accounting(ExitedRow *row, const LedgerValues *values) {
                                   values->maxima[LEDGER_VM_PEAK] * page_bytes);
 }
 
-static void take_stats(ThreadSample *sample, const LedgerValues *values) {
+static void take_stats(ThreadSample *sample, const LedgerValues *values, const Gates *gates) {
         uint64_t asleep = values->sums[LEDGER_sum_sleep_runtime];
 
         take_sums(sample, values, stats, ELEMENTSOF(stats));
@@ -116,6 +116,11 @@ static void take_stats(ThreadSample *sample, const LedgerValues *values) {
         for (size_t i = 0; i < ELEMENTSOF(stat_maxima); i++)
                 thread_sample_put(sample, stat_maxima[i].metric,
                                   values->maxima[stat_maxima[i].maximum]);
+        /* As of threads that live. */
+        if (gates->realtime_waits_broken && values->has & LEDGER_HAS_REALTIME) {
+                thread_sample_drop(sample, METRIC_wait_sum);
+                thread_sample_drop(sample, METRIC_wait_max);
+        }
 }
 
 /*
@@ -196,7 +201,7 @@ static ExitedRow exited_row_of(const LedgerRow *from, Span cgroup, const Ledger 
         take_sums(&row.sample, values, others, ELEMENTSOF(others));
         take_accounting(&row, values);
         if (gates->has_sysctl_schedstats && gates->schedstats_on)
-                take_stats(&row.sample, values);
+                take_stats(&row.sample, values, gates);
         take_delays(&row.sample, values, gates);
         if (ledger->control->waits_since_ns != 0)
                 take_sums(&row.sample, values, waits, ELEMENTSOF(waits));

@@ -81,6 +81,7 @@ enum {
 #define LEDGER_HAS_DELAY_PEAKS (1u << 28) /* since 6.14 */
 #define LEDGER_HAS_SCHEDSTATS (1u << 29)
 #define LEDGER_HAS_FORCEIDLE (1u << 30)
+#define LEDGER_HAS_REALTIME (1u << 31) /* real-time and deadline threads are among them */
 #define LEDGER_HAS_DELAY(kind) (1ull << (32 + (kind)))
 
 enum {

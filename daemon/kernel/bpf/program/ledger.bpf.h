@@ -267,8 +267,8 @@ static __always_inline void read_delay_block(LedgerValues *values, struct task_s
 #define SCHED_RR 2
 #define SCHED_DEADLINE 6
 
-/* Several kernels count waits for a CPU wrongly for real-time and deadline threads (gates.h). */
-static __always_inline int has_broken_waits(const struct task_struct *task) {
+/* Several kernels count waits for a CPU wrongly for these threads: see Gates. */
+static __always_inline int is_realtime(const struct task_struct *task) {
         return task->policy == SCHED_FIFO || task->policy == SCHED_RR ||
                task->policy == SCHED_DEADLINE;
 }
@@ -279,8 +279,8 @@ static __always_inline void read_stats(LedgerValues *values, struct task_struct 
         values->has |= LEDGER_HAS_SCHEDSTATS;
         COUNTERS_OF_SCHEDSTATS(READ_LEDGER_SCHEDSTAT)
         READ_LEDGER_STAT(sum_sleep_runtime, values->sums)
-        if (has_broken_waits(task))
-                values->sums[LEDGER_wait_sum] = values->maxima[LEDGER_wait_max] = 0;
+        if (is_realtime(task))
+                values->has |= LEDGER_HAS_REALTIME;
         if (bpf_core_field_exists(task->stats.core_forceidle_sum)) {
                 values->has |= LEDGER_HAS_FORCEIDLE;
                 values->sums[LEDGER_FORCEIDLE_NS] = task->stats.core_forceidle_sum;

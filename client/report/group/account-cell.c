@@ -8,6 +8,7 @@
 
 #include "render/cell.h"
 #include "render/compact.h"
+#include "render/printable.h"
 #include "session/complain.h"
 #include "view/view-sort.h"
 #include "view/view-words.h"
@@ -491,7 +492,11 @@ static void append_waits(Buffer *cell, json_object *row, const AccountStyle *sty
                 n = find_waits(row, style, false, waits);
         }
         for (size_t i = 0; i < n; i++) {
-                buffer_append_format(cell, "%s%s ", i > 0 ? ", " : "", waits[i].reason);
+                /* A reason is a key of the reply, which may be any text. */
+                if (i > 0)
+                        buffer_append_text(cell, ", ");
+                printable_append_name(cell, span_of(waits[i].reason));
+                buffer_append_byte(cell, ' ');
                 if (of_changes) {
                         append_amount(cell, waits[i].amounts[0], style);
                         buffer_append_text(cell, ARROW);

@@ -62,8 +62,8 @@ static void append_value(Buffer *cell, json_object *value, SectionUnit unit, boo
                 append_number(cell, value, unit, QUANTITY_FORM_VALUE, raw);
 }
 
-/* Appends "-" for a unit without amounts. Returns whether the value changed by half or more. */
-static bool append_percent(Buffer *cell, json_object *value, SectionUnit unit, bool raw) {
+/* Appends "-" where there is none. Returns whether the value changed by half or more. */
+static bool append_percent(Buffer *cell, json_object *value, bool raw) {
         Quantity before, delta;
         char text[QUANTITY_CHARS];
         double percent;
@@ -76,9 +76,10 @@ static bool append_percent(Buffer *cell, json_object *value, SectionUnit unit, b
         if (raw) {
                 buffer_append_format(cell, "%.15g", percent);
         } else {
-                if (unit != SECTION_UNIT_CPUS &&
-                    cell_quantity(cell_member(value, "before"), &before) &&
-                    cell_quantity(cell_member(value, "delta"), &delta))
+                /* A limit in CPUs has a fraction, and so may any number that a daemon sends. */
+                if (cell_quantity(cell_member(value, "before"), &before) && before.fraction == 0 &&
+                    before.whole > 0 && cell_quantity(cell_member(value, "delta"), &delta) &&
+                    delta.fraction == 0)
                         n = quantity_format_percent_of(delta, before, text);
                 else
                         n = quantity_format_percent(quantity_of_double(percent), text);
@@ -193,7 +194,7 @@ static void end_pair(SectionTables *tables, const SectionValue *value) {
                       QUANTITY_FORM_DELTA, tables->raw);
         cell = table_cell(tables->table);
         if (view_table_abouts[tables->id] != SECTION_ABOUT_HOST_PART) {
-                large = append_percent(cell, value->value, value->unit, tables->raw);
+                large = append_percent(cell, value->value, tables->raw);
                 table_end_row(tables->table, large ? UINT32_C(1) << (tables->n_columns - 1) : 0);
                 return;
         }

@@ -48,12 +48,14 @@ static const struct {
           { TWO_SIDES("{\"smaps-rollup\":["
                       KEYED(NGINX, "Rss", "bytes", "1048576", "3145728", "2097152") ","
                       KEYED(NGINX, "Swap", "bytes", "0", "0", "0") ","
-                      KEYED("\"process\":\"gone\"", "Rss", "bytes", "4096", "null", "null")
+                      KEYED("\"process\":\"gone\"", "Rss", "bytes", "4096", "null", "null") ","
+                      KEYED("\"process\":\"odd\"", "Rss", "count", "0.5", "1.5", "1")
                       "]}", "") },
           "smaps-rollup\n"
           "process key   before    after     delta       %\n"
           "nginx   Rss 1.000MiB 3.000MiB +2.000MiB +200.0%\n"
           "gone    Rss 4.000KiB        -         -       -\n"
+          "odd     Rss    0.500    1.500        +1 +200.0%\n"
           "\n"
           "1 unchanged row hidden (--all-rows)\n" },
         { "cgroup-stats",
@@ -169,7 +171,8 @@ START_TEST(all_rows_are_there_when_asked_for) {
                                         "process key   before   after   delta   %\n"
                                         "nginx   Rss  1048576 3145728 2097152 200\n"
                                         "nginx   Swap       0       0       0   -\n"
-                                        "gone    Rss     4096       -       -   -\n");
+                                        "gone    Rss     4096       -       -   -\n"
+                                        "odd     Rss      0.5     1.5       1 200\n");
         end();
 }
 END_TEST

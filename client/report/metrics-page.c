@@ -347,9 +347,12 @@ void metrics_page_write(const MetricsPage *page, json_object *head, const char *
         for (size_t i = 0; i < cell_length(sources); i++) {
                 json_object *source = cell_element(sources, i);
                 char label[LABEL_BYTES + 8];
+                json_object *name = cell_member(source, "name");
                 Span state = cell_string(cell_member(source, "state"));
 
-                put_label(json_object_get_string(cell_member(source, "name")), label);
+                if (!name)
+                        continue;
+                put_label(json_object_get_string(name), label);
                 (void) fprintf(out, "%s{source=\"%s\"} %d\n", available, label,
                                span_is(state, "ok") || span_is(state, "partial"));
         }

@@ -183,6 +183,19 @@ START_TEST(no_series_is_there_twice) {
 }
 END_TEST
 
+START_TEST(a_source_without_a_name_has_no_line) {
+        json_object *reply = parse("{\"elapsedNs\":1,\"sourcesAfter\":[{\"state\":\"ok\"},"
+                                   "{\"name\":\"stat\",\"state\":\"ok\"}]}");
+
+        metrics_page_begin_last(page);
+        ck_assert_int_eq(sink->type->begin(sink, reply), 0);
+        (void) json_object_put(reply);
+        write_page();
+        ck_assert(says("ctprof_source_available{source=\"stat\"} 1"));
+        ck_assert_ptr_null(strstr(text, "source=\"\""));
+}
+END_TEST
+
 START_TEST(without_an_interval_there_are_no_groups) {
         metrics_page_begin_last(page);
         write_page();
@@ -201,6 +214,7 @@ int main(void) {
         tcase_add_test(gauges, groups_of_earlier_intervals_stay);
         tcase_add_loop_test(gauges, labels_are_bounded_and_escaped, 0, ELEMENTSOF(label_rows));
         tcase_add_test(gauges, no_series_is_there_twice);
+        tcase_add_test(gauges, a_source_without_a_name_has_no_line);
         tcase_add_test(gauges, without_an_interval_there_are_no_groups);
         suite_add_tcase(suite, gauges);
         return check_main(suite);

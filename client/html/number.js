@@ -27,6 +27,8 @@ function exactly(value) {
     return value.map(BigInt);
   if (typeof value !== "number")
     return [BigInt(value), denominator];
+  // What is beyond all doubles, as 1e999 in the data is, becomes no integer however often it doubles.
+  value = Math.max(-Number.MAX_VALUE, Math.min(value, Number.MAX_VALUE));
   while (!Number.isInteger(value)) {
     value *= 2;
     denominator *= 2n;

@@ -368,6 +368,8 @@ def ladders():
                                        {"minCpus": counts[0], "maxCpus": counts[-1], "uniform": cpus != "mixed", "cpus": cpus})
             expect_equal(got, wanted, kind, raw)
             done += 1
+        largest, least = made.browser.run("return ['1e999', '-1e999'].map((text) => formatQuantity(JSON.parse(text), 'none'));")
+        expect_equal((int(largest), int(least)), (int(1.7976931348623157e308), -int(1.7976931348623157e308)), "beyond all doubles")
     expect(done >= 150, "vectors", done)
 
 

@@ -82,9 +82,14 @@ function formatPercent(percent, delta, before) {
   return withPoint(roundTo(numerator, denominator, 1), 1, numerator < 0n, true) + "%";
 }
 
-// Hundredths of a percent, as pressure has them.
+// A number of hundredths, as load averages are.
 function formatHundredths(value, signed) {
-  return withPoint(roundTo(...exactly(value), 0), 2, Number(value) < 0, signed) + "%";
+  return withPoint(roundTo(...exactly(value), 0), 2, Number(value) < 0, signed);
+}
+
+// Hundredths of a percent, as pressure has them.
+function formatPressure(value, signed) {
+  return formatHundredths(value, signed) + "%";
 }
 
 function plainNumber(value, signed) {

@@ -48,7 +48,7 @@ function pressurePart({data: {sections, info, isPair, kind}}) {
 }
 
 function pressureMeter({before, after}, why) {
-  const show = (value) => isNumber(value) ? formatHundredths(value) : "-";
+  const show = (value) => isNumber(value) ? formatPressure(value) : "-";
   if (!isNumber(before) && !isNumber(after))
     return absent(why ?? "not readable, or not there");
   const text = before === undefined || before === after ? show(after) : `${show(before)} → ${show(after)}`;

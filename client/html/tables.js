@@ -256,7 +256,7 @@ const SECTION_UNITS = {
   "cpu.usage_usec": "us", "cpu.throttled_usec": "us", "cpu.nr_throttled": "count", "memory.current": "bytes",
   "cpu.max_quota_us": "us", "cpu.max_period_us": "us", "memory.max": "bytes", "memory.high": "bytes",
   "memory.low": "bytes", "memory.min": "bytes", "pids.current": "count", "pids.max": "count", total_usec: "us",
-  avg10: "hundredths", avg60: "hundredths", avg300: "hundredths",
+  avg10: "pressure", avg60: "pressure", avg300: "pressure",
 };
 const SECTION_TEXTS = new Set(["cgroup", "process", "key", "event", "attr", "resource", "row",
   "cpu", "disk", "interface", "kind"]);
@@ -284,7 +284,8 @@ function sideText(value, unit, {signed = false, why = ""} = {}) {
     return absent(why || "not readable, or not there");
   if (!isQuantity(value))
     return printable(value);
-  return unit === "hundredths" ? formatHundredths(value, signed) : formatQuantity(value, unit, {signed});
+  return unit === "pressure" ? formatPressure(value, signed)
+    : unit === "hundredths" ? formatHundredths(value, signed) : formatQuantity(value, unit, {signed});
 }
 
 // "a → b (±d)", once where they are equal.

@@ -433,6 +433,18 @@ def sections_and_pairings():
 
 
 @test
+def hundredths():
+    """what a section has in hundredths is a plain number, as load averages are, but pressure is percent"""
+    with Made() as made:
+        made.open()
+        cells = made.browser.run("""
+            const text = (name, row) => sectionColumn(name, false).cell(row);
+            return [text("value", {unit: "hundredths", value: {before: 52, after: 210, delta: 158}}), text("value", {unit: "hundredths", value: 1200}),
+                text("avg10", {avg10: {before: 1859, after: 30, delta: -1829}}), pressureMeter({after: 1859})[0]];""")
+        expect_equal(cells, ["0.52 \u2192 2.10 (+1.58)", "12.00", "18.59% \u2192 0.30% (-18.29%)", "18.59%"], "cells")
+
+
+@test
 def windows():
     """a page of a window has its counts, in the head and beside each group"""
     with Made() as made:

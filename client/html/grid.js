@@ -15,9 +15,10 @@ const ROWS_MEASURED = 400;
 // Browsers do not lay out elements that are higher than about this.
 const MAX_PIXELS = 15e6;
 
+// Texts that are integers of any size are compared as such.
 function compareOrders(a, b) {
-  return typeof a === "string" && typeof b === "string" && !/^-?\d+$/.test(a + b)
-    ? (a < b ? -1 : a > b ? 1 : 0) : compareNumbers(a, b);
+  const isWord = (order) => typeof order === "string" && !/^-?\d+$/.test(order);
+  return isWord(a) || isWord(b) ? (a < b ? -1 : a > b ? 1 : 0) : compareNumbers(a, b);
 }
 
 class Grid {

@@ -272,6 +272,17 @@ def sorting():
 
 
 @test
+def orders():
+    """integers that are texts, as no double holds them, are ordered as numbers whatever their signs, and names as texts"""
+    ascending = ["-18014398509481985", "-9007199254740995", "-9007199254740993", -5, 0, 7, "9007199254740993", "9007199254740995", "18014398509481985"]
+    with Made() as made:
+        made.open()
+        for rising in (ascending, ["kworker/0", "nginx", "nginx-2"]):
+            got = made.browser.run("return arguments[0].toReversed().sort(compareOrders);", rising)
+            expect_equal(got, rising, "ascending")
+
+
+@test
 def filtering():
     """filters for groups, metrics, sections and what changed leave the rows that JSON says"""
     sections = {name: row["section"] for name, row in registry().items()}

@@ -40,6 +40,16 @@ function usedCpus({cpuUsedNs, cpuBelievedNs}, elapsedNs) {
   return isNumber(cpuBelievedNs) ? "~" + formatCpus(cpuBelievedNs, elapsedNs) : formatCpus(cpuUsedNs, elapsedNs);
 }
 
+function coverageText(value, elapsedNs) {
+  const isUsedKnown = isNumber(value.cpuUsedNs), share = isUsedKnown ? coveredShare(value) : null;
+  if (!isNumber(value.attributedNs))
+    return (isUsedKnown ? `The host used ${usedCpus(value, elapsedNs)} CPUs; whose` : "Whose") +
+      " work it was is not known: no thread has a run time.";
+  if (share === null)
+    return `Threads ran on ${formatCpus(value.attributedNs, elapsedNs)} CPUs; how much the host used was not read.`;
+  return `Threads of the snapshots account for ${formatShare(share)} of the ${usedCpus(value, elapsedNs)} CPUs that the host used.`;
+}
+
 function coverageNodes({name, value, elapsedNs}) {
   const known = COVERED.filter(([key]) => isNumber(value[key]));
   const sum = known.reduce((all, [key]) => all + Number(value[key]), 0);
@@ -52,10 +62,6 @@ function coverageNodes({name, value, elapsedNs}) {
     element.append(fill);
   }
   element.setAttribute("aria-label", said.map(([, text]) => text).join(", "));
-  const share = isNumber(value.cpuUsedNs) ? coveredShare(value) : null;
-  const head = share === null
-    ? `Threads ran on ${formatCpus(value.attributedNs, elapsedNs)} CPUs; how much the host used was not read.`
-    : `Threads of the snapshots account for ${formatShare(share)} of the ${usedCpus(value, elapsedNs)} CPUs that the host used.`;
   const own = isNumber(value.ownNs) && Number(value.ownNs) / elapsedNs >= LEAST_OWN &&
     `${formatCpus(value.ownNs, elapsedNs)} of that was ctprof itself, with its callers, which groups leave out.`;
   const unseen = COVERED.filter(([key]) => !isNumber(value[key]) && key !== "notAttributedNs").map(([, text]) => text);
@@ -63,11 +69,11 @@ function coverageNodes({name, value, elapsedNs}) {
     `Of ${formatQuantity(value.storageUsedBytes, "bytes")} that disks moved, threads claim ` +
     `${formatQuantity(value.storageAttributedBytes, "bytes")}.`;
   return [
-    make("p", {}, name && make("b", {}, name, ": "), head),
+    make("p", {}, name && make("b", {}, name, ": "), coverageText(value, elapsedNs)),
     sum > 0 && element,
     make("p", {class: "legend"}, said.map(([key, text]) =>
       make("span", {}, make("i", {class: "swatch cover" + COVERED.findIndex(([other]) => other === key)}), text))),
-    unseen.length > 0 && note(`Not observed, and so not attributed: ${unseen.join(", ")}.`),
+    isNumber(value.attributedNs) && unseen.length > 0 && note(`Not observed, and so not attributed: ${unseen.join(", ")}.`),
     own && make("p", {}, own),
     storage && make("p", {}, storage),
   ];

@@ -880,6 +880,12 @@ def ticks_do_not_cover_too_much():
                 bornAndEndedNs: null, kernelThreadsNs: null, notAttributedNs: null, boundNs: null}});
             return make("div", {}, parts).textContent;""")
         expect("Threads ran on 0.50 CPUs; how much the host used was not read." in text, text)
+        nothing = dict.fromkeys(COVERAGE)
+        for used, wanted in ((16 * S, "The host used 1.60 CPUs; whose work it was is not known: no thread has a run time."),
+                             (None, "Whose work it was is not known: no thread has a run time.")):
+            text = made.browser.run("return make('div', {}, coverageNodes(arguments[0])).textContent;",
+                                    {"name": "", "elapsedNs": 10 * S, "value": {**nothing, "cpuUsedNs": used}})
+            expect_equal(text, wanted, "no run times")
         text = made.browser.run("""
             const perCpu = [{cpu: 0, usedNs: 9}, {cpu: 1, usedNs: null}, {cpu: 2, usedNs: 5}];
             return make("div", {}, cpuNodes({name: "", value: {perCpu}, elapsedNs: 10})).textContent;""")

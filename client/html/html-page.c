@@ -127,7 +127,8 @@ static bool is_idle(json_object *row) {
         if (!json_object_object_get_ex(value, "before", &before) ||
             !json_object_object_get_ex(value, "after", &after))
                 return false;
-        return json_object_equal(before, after) == 1;
+        /* Of what was not measured on both sides nobody knows that; the reason is worth the row. */
+        return before && json_object_equal(before, after) == 1;
 }
 
 void html_page_add_sections(HtmlPage *page, json_object *part) {

@@ -162,6 +162,10 @@ static const struct {
           "}",
           false },
         { "{\"event\":\"a\",\"unit\":\"count\",\"count\":{\"before\":0,\"after\":null}}", false },
+        { "{\"key\":\"a\",\"unit\":\"bytes\",\"value\":{\"before\":null,\"after\":null,\"delta\":"
+          "null},"
+          "\"reason\":\"before and after: denied\"}",
+          false },
         { "{\"attr\":\"a\",\"value\":0}", false },
         { "{\"resource\":\"cpu\",\"total_usec\":{\"before\":4,\"after\":4,\"delta\":0}}", false },
 };

@@ -136,8 +136,8 @@ function sectionsPart({data: {sections, info, isPair}}) {
     part("sections", "Sections", "Sections",
       names.map((name) => sectionTable(name, sections[name], Number(info.hiddenSections?.[name] ?? 0))),
       note("-: not readable, or not there, as the cgroups of one side. ", idle > 0 &&
-        `${plural(idle, "row")} of memory.stat, memory.events and smaps_rollup that ` +
-        `${isPair ? "did not change" : "are 0"} ${areNot(idle)} in this page (--all-rows).`));
+        `${plural(idle, "row")} that ${isPair ? "did not change" : idle === 1 ? "is 0" : "are 0"} ` +
+        `${areNot(idle)} in this page (--all-rows).`));
 }
 
 const SOURCE_COUNTS = ["ok", "denied", "vanished", "unsupported", "malformed", "other"];

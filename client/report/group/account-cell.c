@@ -221,10 +221,9 @@ static void append_raw(Buffer *cell, double value) {
 #define LEAST_RSS_BYTES (8.0 * 1024 * 1024) /* in an interval, or of medians in a minute */
 #define LEAST_RSS_SHARE 0.05
 
-/* Appends a number of bytes, or "-" for a side that is no account. */
-static void append_level(Buffer *cell, json_object *account, double bytes,
-                         const AccountStyle *style) {
-        if (!account)
+/* Appends a number of bytes, or "-" for a side of which it is not known. */
+static void append_level(Buffer *cell, bool known, double bytes, const AccountStyle *style) {
+        if (!known)
                 buffer_append_byte(cell, '-');
         else if (style->raw)
                 append_raw(cell, bytes);
@@ -249,7 +248,7 @@ static void append_both(Buffer *cell, const Buffer *before, const Buffer *after)
  */
 static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style) {
         const ReportSetting *setting = style->setting;
-        bool is_one = setting->n_columns == 1, is_wanted = false, known = setting->of_medians;
+        bool is_one = setting->n_columns == 1, is_wanted = false, known[2];
         json_object *accounts = cell_member(row, "accounts");
         json_object *first = cell_element(accounts, 0), *last = cell_element(accounts, !is_one);
         double heap = json_object_get_double(cell_member(last, "heapGrowthBytes"));
@@ -264,7 +263,11 @@ static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style
 
                 begins[side] = json_object_get_double(begin);
                 ends[side] = json_object_get_double(end);
-                known = known || begin || end;
+                /*
+                 * An interval counts processes whose memory is known at both ends, and at one those
+                 * that were born or ended: where it knows one end only, none were at the other.
+                 */
+                known[side] = begin || end || cell_member(account, "memoryGrowthBytes");
                 is_wanted = is_wanted ||
                             fabs(ends[side] - begins[side]) >=
                                     MAX_OF(LEAST_RSS_BYTES, LEAST_RSS_SHARE * begins[side]);
@@ -283,10 +286,10 @@ static void append_rss(Buffer *cell, json_object *row, const AccountStyle *style
         }
         if (setting->has_begin && is_one && !is_wanted && heap_grew) {
                 buffer_append_text(cell, "heap +");
-                append_level(cell, first, heap, style);
-        } else if (known && (is_wanted || style->all_rss)) {
-                append_level(&before, first, from, style);
-                append_level(&after, last, to, style);
+                append_level(cell, true, heap, style);
+        } else if ((known[0] || known[1]) && (is_wanted || style->all_rss)) {
+                append_level(&before, known[0], from, style);
+                append_level(&after, known[!is_one], to, style);
                 append_both(cell, &before, &after);
         } else {
                 buffer_append_byte(cell, '-');

@@ -7,6 +7,9 @@
 #include "check-main.h"
 
 #define SECOND "1000000000"
+#define MEMORY(begin, end) "{\"rssBeforeBytes\":" begin ",\"rssBytes\":" end "}"
+#define MIB_12 "12582912"
+#define MIB_100 "104857600"
 
 /* One cell of a group with these accounts; all columns are a second long. */
 static const struct {
@@ -20,6 +23,25 @@ static const struct {
         { ACCOUNT_COLUMN_WAITS, REPORT_INTERVAL,
           "[{\"reasons\":{\"\\u001b[2J\\n\\u202ea\":" SECOND ",\"\\u009b1m\":500000000}}]",
           "\\x1b[2J\\x0a\\xe2\\x80\\xaea 1.0, \\xc2\\x9b1m 0.50" },
+        { ACCOUNT_COLUMN_RSS, REPORT_PAIR, "[{\"rssBytes\":null},{\"rssBytes\":" MIB_100 "}]",
+          "-\u2192100MiB" },
+        { ACCOUNT_COLUMN_RSS, REPORT_PAIR, "[{\"rssBytes\":" MIB_100 "},{\"rssBytes\":null}]",
+          "100MiB\u2192-" },
+        { ACCOUNT_COLUMN_RSS, REPORT_PAIR, "[{\"rssBytes\":" MIB_100 "},null]", "100MiB\u2192-" },
+        { ACCOUNT_COLUMN_RSS, REPORT_PAIR, "[{\"rssBytes\":0},{\"rssBytes\":" MIB_100 "}]",
+          "0\u2192100MiB" },
+        /* Of what was not there 0 is known: it was born, or it ended. */
+        { ACCOUNT_COLUMN_RSS, REPORT_INTERVAL, "[" MEMORY("null", MIB_12) "]", "0\u219212MiB" },
+        { ACCOUNT_COLUMN_RSS, REPORT_INTERVAL, "[" MEMORY(MIB_12, "null") "]", "12MiB\u21920" },
+        { ACCOUNT_COLUMN_RSS, REPORT_INTERVAL, "[" MEMORY("null", "null") "]", "-" },
+        { ACCOUNT_COLUMN_RSS, REPORT_INTERVALS,
+          "[" MEMORY("null", "null") "," MEMORY(MIB_12, MIB_100) "]", "-\u2192100MiB" },
+        { ACCOUNT_COLUMN_RSS, REPORT_INTERVALS,
+          "[" MEMORY(MIB_12, "null") "," MEMORY("null", MIB_100) "]", "0\u2192100MiB" },
+        { ACCOUNT_COLUMN_RSS, REPORT_SETS,
+          "[{\"memoryGrowthBytes\":null},{\"memoryGrowthBytes\":" MIB_12 "}]", "-\u219212MiB" },
+        { ACCOUNT_COLUMN_RSS, REPORT_SETS,
+          "[{\"memoryGrowthBytes\":" MIB_12 "},{\"memoryGrowthBytes\":null}]", "12MiB\u2192-" },
 };
 
 START_TEST(cells_read_like_this) {

@@ -380,12 +380,14 @@ static void append_arrow(Buffer *cell, const GroupRow *row) {
 
 /* Appends work, or the level at the end, behind an earlier one that differs. */
 static void append_work(Buffer *cell, const GroupRow *row) {
-        json_object *work, *before = cell_member(row->entry, "before");
+        bool has_work = json_object_object_get_ex(row->entry, "work", NULL);
+        json_object *before = cell_member(row->entry, "before");
         const Metric *metric = row->registered;
         bool is_counter = metric && metric_is_work((MetricId) (metric - metric_table));
 
-        if (json_object_object_get_ex(row->entry, "work", &work) || is_counter) {
-                append_value(cell, work ? "work" : "delta", row);
+        /* The difference stands in for work that nobody tells, not for one that is not known. */
+        if (has_work || is_counter) {
+                append_value(cell, has_work ? "work" : "delta", row);
                 return;
         }
         if (before && !json_object_equal(before, cell_member(row->entry, "after"))) {

@@ -166,9 +166,35 @@ START_TEST(every_column_has_one_name) {
 }
 END_TEST
 
+static const struct {
+        const char *entry, *text;
+} works[] = {
+        { "{\"before\":1,\"after\":4,\"delta\":3,\"work\":2}", "2" },
+        { "{\"before\":1,\"after\":4,\"delta\":3,\"work\":0}", "0" },
+        { "{\"before\":1,\"after\":4,\"delta\":3,\"work\":null}", "-" },
+        { "{\"before\":1,\"after\":4,\"delta\":3}", "3" },
+};
+
+START_TEST(work_that_is_not_known_is_no_difference) {
+        const Metric *metric = &metric_table[METRIC_voluntary_csw];
+        GroupRow row = { .kind = REPORT_INTERVAL,
+                         .metric = metric->name,
+                         .entry = json_tokener_parse(works[_i].entry),
+                         .style = { .unit = metric->unit },
+                         .registered = metric };
+        _cleanup_(buffer_done) Buffer cell = {};
+
+        group_cell_append(&cell, GROUP_COLUMN_WORK, &row);
+        buffer_append_byte(&cell, '\0');
+        ck_assert_int_eq(buffer_failure(&cell), 0);
+        ck_assert_str_eq(cell.bytes, works[_i].text);
+        (void) json_object_put(row.entry);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("group-columns");
-        TCase *parse = tcase_create("parse");
+        TCase *parse = tcase_create("parse"), *cells = tcase_create("cells");
 
         tcase_add_loop_test(parse, columns_come_in_the_order_typed, 0, ELEMENTSOF(rows));
         tcase_add_loop_test(parse, what_is_no_column_is_named_with_those_that_are, 0,
@@ -179,5 +205,7 @@ int main(void) {
         tcase_add_loop_test(parse, a_spread_is_asked_for_when_a_column_needs_it, 0,
                             ELEMENTSOF(spreads));
         suite_add_tcase(suite, parse);
+        tcase_add_loop_test(cells, work_that_is_not_known_is_no_difference, 0, ELEMENTSOF(works));
+        suite_add_tcase(suite, cells);
         return check_main(suite);
 }

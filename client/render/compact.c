@@ -90,7 +90,7 @@ int compact_append_span(Buffer *cell, double ns) {
 int compact_append_percent(Buffer *cell, double percent) {
         if (!isfinite(percent) || percent < 0)
                 return buffer_append_byte(cell, '-');
-        if (percent > 0 && percent < 0.5)
+        if (percent > 0 && percent <= 0.5)
                 return buffer_append_text(cell, "<1 %");
         return buffer_append_format(cell, "%.0f %%", percent);
 }

@@ -55,6 +55,8 @@ static const struct {
         { compact_append_span, 1e30, "106751d 23h" },
         { compact_append_percent, 0, "0 %" },
         { compact_append_percent, 0.2, "<1 %" },
+        { compact_append_percent, 0.5, "<1 %" },
+        { compact_append_percent, 0.51, "1 %" },
         { compact_append_percent, 41.4, "41 %" },
         { compact_append_percent, 99.6, "100 %" },
 };

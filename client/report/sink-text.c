@@ -413,7 +413,8 @@ static int write_hints(const Lines *lines, const SinkText *text, json_object *re
         /* Sets have groups of one side; the limit or the threshold may hide some. */
         uint64_t n_before = cell_u64(reply, "groupsOnlyBefore");
         uint64_t n_after = cell_u64(reply, "groupsOnlyAfter");
-        size_t n_pairings = cell_length(cell_member(reply, "pairings"));
+        uint64_t n_pairings = number_add_saturating(cell_length(cell_member(reply, "pairings")),
+                                                    cell_u64(reply, "hiddenPairings"));
         uint64_t n_more = cell_u64(reply, "hiddenGroups");
         uint64_t n_idle = text->accounts ? text->accounts->n_idle : 0;
         _cleanup_(buffer_done) Buffer line = {}, accounts = {}, rows = {};
@@ -470,8 +471,8 @@ static int write_hints(const Lines *lines, const SinkText *text, json_object *re
         if (r != 0 || text->sink.form->rows)
                 return r;
         if (n_pairings > 0)
-                lines_format(lines, "", "%zu cgroup%s paired by content (--rows lists them)",
-                             n_pairings, n_pairings == 1 ? "" : "s");
+                lines_format(lines, "", "%llu cgroup%s paired by content (--rows lists them)",
+                             (unsigned long long) n_pairings, n_pairings == 1 ? "" : "s");
         buffer_append_format(&line, "%sby metric: --rows, --filter, --metrics, --sections",
                              line.n > 0 ? "; " : "");
         return lines_print_buffer(lines, "", &line);

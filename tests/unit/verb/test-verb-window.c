@@ -103,6 +103,16 @@ START_TEST(pairs_are_listed_with_their_grounds) {
 }
 END_TEST
 
+START_TEST(the_overview_counts_pairs_that_are_not_told) {
+        begin(paired, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--group-by=cgroup", "--pair", "/s=/t");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(
+                strstr(ctl.out, "\n7 cgroups paired by content (--rows lists them)\n"));
+        end();
+}
+END_TEST
+
 START_TEST(json_has_the_pairs) {
         begin(paired, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--group-by=cgroup", "--no-pairing", "--json=short");
@@ -145,6 +155,7 @@ int main(void) {
         tcase_add_test(lives, what_has_no_window_is_an_error);
         suite_add_tcase(suite, lives);
         tcase_add_test(pairs, pairs_are_listed_with_their_grounds);
+        tcase_add_test(pairs, the_overview_counts_pairs_that_are_not_told);
         tcase_add_test(pairs, json_has_the_pairs);
         tcase_add_test(pairs, a_pair_that_matches_nothing_is_told);
         tcase_add_test(pairs, pairs_need_cgroups);

@@ -52,7 +52,8 @@ void one_sided_add(OneSided *list, json_object *group) {
         size_t at;
 
         list->n_groups++;
-        (void) cell_quantity(cell_member(entry, "value"), &run_time);
+        if (!cell_quantity(cell_member(entry, "value"), &run_time))
+                list->lacks_run_times = true;
         at = list->n_kept;
         while (at > 0 && quantity_compare_magnitude(run_time, list->run_times[at - 1]) > 0)
                 at--;
@@ -126,8 +127,8 @@ int one_sided_print(const OneSided *list, const Session *session, const char *si
         }
         r = table_end(table);
         if (r == 0 && n_groups > list->n_kept)
-                (void) printf("and %llu more that ran less\n",
-                              (unsigned long long) (n_groups - list->n_kept));
+                (void) printf("and %llu more%s\n", (unsigned long long) (n_groups - list->n_kept),
+                              n_hidden > 0 || list->lacks_run_times ? "" : " that ran less");
         return r;
 }
 

@@ -10,6 +10,7 @@
  */
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/macro.h"
@@ -25,6 +26,7 @@ typedef struct OneSided {
         Quantity run_times[ONE_SIDED_SHOWN];
         size_t n_kept;
         uint64_t n_groups;
+        bool lacks_run_times; /* of some group it is not known how long it ran */
 } OneSided;
 
 /* @group is one of the interface that one side has. */

@@ -69,6 +69,37 @@ START_TEST(compare_json_is_the_contract_digit_by_digit) {
 }
 END_TEST
 
+#define IDLE_ONLY "{\"key\":\"idle\",\"process\":\"idle\",\"threads\":1,\"metrics\":{}}"
+/* Ten groups that only BEFORE has, and another one. */
+// clang-format off
+#define ONLY_IN_BEFORE(last, hidden)                                                               \
+        { REPLIES("{\"parameters\":{\"before\":" HEAD("a") ",\"after\":" HEAD("b") ","             \
+                  "\"sourcesBefore\":[],\"sourcesAfter\":[],\"sameBoot\":true,\"elapsedNs\":5,"    \
+                  "\"hostChanges\":[]},\"continues\":true}\0"                                      \
+                  "{\"parameters\":{\"onlyBefore\":[" ONLY "," ONLY "," ONLY "," ONLY "," ONLY "," \
+                  ONLY "," ONLY "," ONLY "," ONLY "," ONLY "," last "]},\"continues\":true}\0"     \
+                  "{\"parameters\":{\"sections\":{},\"hiddenRows\":0,\"hiddenGroups\":0,"          \
+                  "\"hiddenOnlyBefore\":" hidden "}}") }
+// clang-format on
+
+static const struct {
+        const Exchange exchange;
+        const char *said;
+} many_of_one_side[] = {
+        { ONLY_IN_BEFORE(ONLY, "0"), "\nand 1 more that ran less\n" },
+        { ONLY_IN_BEFORE(IDLE_ONLY, "0"), "\nand 1 more\n" },
+        { ONLY_IN_BEFORE(ONLY, "2"), "\nand 3 more\n" },
+};
+
+START_TEST(groups_of_one_side_ran_less_where_that_is_known) {
+        begin(&many_of_one_side[_i].exchange, 1);
+        CTL_RUN(&ctl, "compare", "a", "b", "--rows");
+        ck_assert_int_eq(ctl.status, 0);
+        ck_assert_ptr_nonnull(strstr(ctl.out, many_of_one_side[_i].said));
+        end();
+}
+END_TEST
+
 /* Sections in parts; a name that could end its quotes is dropped. */
 static const Exchange in_parts[] = { { REPLIES("{\"parameters\":{\"snapshot\":" HEAD(
         "a") ",\"sources\":[]},\"continues\":true}\0"
@@ -674,6 +705,8 @@ int main(void) {
         TCase *view = tcase_create("view");
 
         tcase_add_test(view, compare_prints_heads_rows_and_what_is_hidden);
+        tcase_add_loop_test(view, groups_of_one_side_ran_less_where_that_is_known, 0,
+                            ELEMENTSOF(many_of_one_side));
         tcase_add_test(view, compare_json_is_the_contract_digit_by_digit);
         tcase_add_test(view, sections_in_parts_become_one);
         tcase_add_loop_test(view, a_threshold_decides_the_exit_status, 0, ELEMENTSOF(forms));

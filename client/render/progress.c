@@ -63,24 +63,27 @@ void progress_format(const char *phase, uint64_t done, bool has_total, uint64_t 
 /* ", 208 threads, 1379 samples, 3 lost": what there is of it. */
 static void format_counts(json_object *object, char more[static PROGRESS_MORE_BYTES]) {
         static const struct {
-                const char *member, *words;
+                const char *member, *one, *many;
                 bool tells_zero;
         } counts[] = {
-                { "threads", "threads", true },
-                { "samples", "samples", true },
-                { "lost", "lost", false },
+                { "threads", "thread", "threads", true },
+                { "samples", "sample", "samples", true },
+                { "lost", "lost", "lost", false },
         };
         size_t n = 0;
 
         more[0] = '\0';
         for (size_t i = 0; i < ELEMENTSOF(counts); i++) {
                 json_object *count;
+                unsigned long long number;
 
-                if (json_object_object_get_ex(object, counts[i].member, &count) &&
-                    (counts[i].tells_zero || json_object_get_uint64(count) > 0))
+                if (!json_object_object_get_ex(object, counts[i].member, &count))
+                        continue;
+                number = json_object_get_uint64(count);
+                if (number > 0 || counts[i].tells_zero)
                         n += (size_t) snprintf(more + n, PROGRESS_MORE_BYTES - n, ", %llu %s",
-                                               (unsigned long long) json_object_get_uint64(count),
-                                               counts[i].words);
+                                               number,
+                                               number == 1 ? counts[i].one : counts[i].many);
         }
 }
 

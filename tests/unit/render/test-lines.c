@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "check-main.h"
 #include "base/cleanup.h"
@@ -235,6 +236,41 @@ START_TEST(progress_neither_flickers_nor_hurries) {
 }
 END_TEST
 
+static const struct {
+        const char *counts, *line;
+} drawn_rows[] = {
+        { "\"threads\":208,\"samples\":7,\"lost\":0", "Recording 3s, 208 threads, 7 samples" },
+        { "\"threads\":1,\"samples\":1,\"lost\":1", "Recording 3s, 1 thread, 1 sample, 1 lost" },
+        { "\"threads\":0,\"samples\":0", "Recording 3s, 0 threads, 0 samples" },
+};
+
+START_TEST(progress_has_what_there_is_of_counts) {
+        char text[128], drawn[PROGRESS_LINE_BYTES], wanted[PROGRESS_LINE_BYTES];
+        Progress progress = { .enabled = true, .columns = 80 };
+        int real = dup(STDERR_FILENO);
+        FILE *file = tmpfile();
+        json_object *object;
+        size_t n;
+
+        (void) snprintf(text, sizeof(text), "{\"phase\":\"recording\",\"done\":3000000000,%s}",
+                        drawn_rows[_i].counts);
+        (void) snprintf(wanted, sizeof(wanted), "\r\033[K%s", drawn_rows[_i].line);
+        object = json_tokener_parse(text);
+        ck_assert_ptr_nonnull(file);
+        ck_assert_int_eq(dup2(fileno(file), STDERR_FILENO), STDERR_FILENO);
+        progress_update(&progress, object, NSEC_PER_SEC);
+        progress_update(&progress, object, 2 * NSEC_PER_SEC);
+        (void) dup2(real, STDERR_FILENO);
+        (void) close(real);
+        rewind(file);
+        n = fread(drawn, 1, sizeof(drawn) - 1, file);
+        drawn[n] = '\0';
+        ck_assert_str_eq(drawn, wanted);
+        (void) fclose(file);
+        json_object_put(object);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("lines");
         TCase *lines = tcase_create("lines");
@@ -247,6 +283,8 @@ int main(void) {
         tcase_add_test(lines, a_page_gets_whole_lines_as_json);
         tcase_add_loop_test(progress, progress_is_one_line_without_surprises, 0,
                             ELEMENTSOF(progress_rows));
+        tcase_add_loop_test(progress, progress_has_what_there_is_of_counts, 0,
+                            ELEMENTSOF(drawn_rows));
         tcase_add_test(progress, progress_is_for_terminals);
         tcase_add_test(progress, progress_neither_flickers_nor_hurries);
         suite_add_tcase(suite, lines);

@@ -332,7 +332,8 @@ static int take_jit(Collector *collector, const RecordMessage *message, int fd) 
         process = find_process(collector, told->tgid);
         if (process) {
                 forget_jit(collector, process);
-                process->jit.fd = TAKE_FD(owned);
+                if (owned < MODULE_FD_END)
+                        process->jit.fd = TAKE_FD(owned);
         }
         return 0;
 }

@@ -489,6 +489,9 @@ int work_record(Work *work) {
 
 /* unwind */
 
+_Static_assert(MODULE_FD_END + 200 <= SANDBOX_RECEIVED_MANY_MAX,
+               "there is room for descriptors that are not kept");
+
 /*
  * The time that is spent on finding lines of the source. The caller that waits for the recording
  * waits for this, too. It is a third of the time for which a job may be silent.

@@ -2302,6 +2302,52 @@ def huge_programs():
         expect(all(running[name] > 0 for name in HUGE), running)
 
 
+# It maps all files of a directory as code, once it is told to.
+COLLECTOR = """
+import mmap, os, sys, time
+print("ready", flush=True)
+sys.stdin.readline()
+areas = []
+for name in os.listdir(sys.argv[1]):
+    with open(os.path.join(sys.argv[1], name), "rb") as file:
+        areas.append(mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+print("mapped", flush=True)
+while True:
+    time.sleep(0.005)
+"""
+
+
+@test
+def many_files():
+    """processes that execute more files than the unwinding job may have descriptors take none from those that it has"""
+    head = pathlib.Path("/proc/self/exe").read_bytes()[:64]
+    # It has neither segments nor sections.
+    program = head[:32] + bytes(8) + bytes(8) + head[48:56] + bytes(8)
+    with daemon() as ctl, temporary() as place, known_threads(renamed(ctl, "calm-load")), contextlib.ExitStack() as loads:
+        processes = []
+        for number in range(5):
+            directory = place / str(number)
+            directory.mkdir()
+            for file in range(900):
+                (directory / str(file)).write_bytes(program.ljust(4096, b"\0"))
+            process = loads.enter_context(subprocess.Popen([sys.executable, "-c", COLLECTOR, directory],
+                                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            loads.callback(process.kill)
+            expect(process.stdout.readline(), "the load did not begin")
+            processes.append(process)
+        with Recording(ctl, tag="rec", periodNs=1_000_000, forNs=5 * SECOND) as recording:
+            recording.started()
+            time.sleep(1)
+            for process in processes:
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+                expect(process.stdout.readline(), "the load ended")
+            answer(recording.rest())
+        modules = [module["path"] for module in rows(documents(file_of(ctl, "rec"))[2]["modules"])]
+        expect(sum(path.startswith(str(place)) for path in modules) == 4500, len(modules))
+        expect_calm(ctl, "rec", "calm-load")
+
+
 def expect_calm(ctl, name, program):
     """The recording is whole, and knows the functions of the load; the daemon goes on."""
     expect_equal(ctl("verify", name).status, 0)

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -65,6 +66,22 @@ static inline const char *check_lacks_shared_tables(void) {
         if (pid < 0)
                 return "no child can share the table of descriptors here";
         (void) waitpid(pid, NULL, 0);
+        return NULL;
+}
+
+/* Whether this process may have descriptors below @end; it may from then on, if any may. */
+static inline const char *check_lacks_descriptors(int end) {
+        struct rlimit limit;
+        int fd = -1;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+                limit.rlim_cur = limit.rlim_max;
+                (void) setrlimit(RLIMIT_NOFILE, &limit);
+                fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, end - 1);
+        }
+        if (fd < 0)
+                return "a process may not have so many descriptors here";
+        (void) close(fd);
         return NULL;
 }
 

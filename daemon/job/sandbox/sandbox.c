@@ -24,7 +24,6 @@
 
 /* The number of descriptors of a process that receives some. */
 #define SANDBOX_RECEIVED_MAX 32
-#define SANDBOX_RECEIVED_MANY_MAX 4096
 
 static cap_t sandbox_cap_free(cap_t capabilities) {
         if (capabilities)

@@ -22,6 +22,9 @@ enum {
         SANDBOX_E_NO_FILTER, /* the kernel has no seccomp filters; everything else is in place */
 };
 
+/* The number of descriptors that a process with SANDBOX_RECEIVE_MANY may have. */
+#define SANDBOX_RECEIVED_MANY_MAX 4096
+
 /* True when this process is root or has any capability that an attacker could use. */
 bool sandbox_is_privileged(void);
 

@@ -220,7 +220,7 @@ static void take_elf(Module *module, Elf *elf) {
                 read_build_id(elf, module->build_id);
 }
 
-/* A file that says too much of itself is left out; which one it was is known. */
+/* A file that says too much of itself, or is one too many, is left out; its build id is known. */
 static void take_file(Module *module, int fd) {
         Elf *elf = open_elf(fd);
         uint64_t n_bytes;
@@ -230,7 +230,7 @@ static void take_file(Module *module, int fd) {
         module->has_lines = source_lines_are_in(elf);
         n_bytes = prepare_sections(module, elf, fd);
         take_elf(module, elf);
-        if (n_bytes <= FRAMES_MAX_BYTES &&
+        if (fd < MODULE_FD_END && n_bytes <= FRAMES_MAX_BYTES &&
             n_bytes <= left_of(ALL_FRAMES_MAX_BYTES, module->costs->n_frame_bytes)) {
                 module->costs->n_frame_bytes += n_bytes;
                 return;
@@ -256,14 +256,16 @@ int modules_add(Modules *modules, uint64_t dev, uint64_t inode, Span path, int f
         *module = (Module){ .path = strndup(path.bytes ? path.bytes : "", path.n),
                             .dev = dev,
                             .inode = inode,
+                            .fd = -EBADF,
                             .lines_fd = -EBADF,
                             .costs = &modules->costs };
         if (!module->path)
                 return -ENOMEM;
         if (owned >= 0)
                 take_file(module, owned);
-        module->fd = owned;
-        owned = -EBADF;
+        /* Any file may be mapped as code: of one that is no ELF file nothing is read later. */
+        if (module->elf)
+                module->fd = TAKE_FD(owned);
         *ret = modules->n;
         modules->all[modules->n++] = module;
         module = NULL;
@@ -412,7 +414,7 @@ int module_take_debug_file(Module *module, int fd) {
                         r = read_symbols(module, SYMBOL_DATA, elf);
         }
         (void) elf_end(elf);
-        if (has_lines)
+        if (has_lines && owned < MODULE_FD_END)
                 module->lines_fd = TAKE_FD(owned);
         return r;
 }

@@ -20,6 +20,12 @@
 #define MODULES_MAX 16384u
 #define BUILD_ID_MAX_BYTES 32u
 #define DEBUG_FILES_MAX 4u /* that may be the one of a module */
+/*
+ * A descriptor from this number on is not kept. The kernel gives the lowest number that is free, so
+ * as many descriptors are open then, and the process may not have many more: it needs room for
+ * those that it reads at once, and for the file into which the document is written.
+ */
+#define MODULE_FD_END 3800
 
 #define MODULE_PATH_VDSO "[vdso]" /* what the kernel maps into each process */
 #define MODULE_PATH_JIT "[jit]"   /* all memory of no file: code that was made at run time */
@@ -50,8 +56,8 @@ typedef struct ModuleCosts {
 
 typedef struct Module {
         char *path; /* owned; as the process names it */
-        int fd;     /* owned; negative: it could not be opened */
-        Elf *elf;   /* owned; NULL: likewise, or it is no ELF file */
+        Elf *elf;   /* owned; NULL: it could not be opened, is no ELF file, or one too many */
+        int fd;     /* owned; negative: likewise, or it is no file */
         uint64_t dev, inode;
         char build_id[2 * BUILD_ID_MAX_BYTES + 1]; /* hexadecimal; "" when there is none */
         bool has_symbols, has_data;                /* they have been read */

@@ -778,6 +778,30 @@ START_TEST(code_made_at_run_time) {
 }
 END_TEST
 
+/* The last descriptor that is kept, and the first one that is not. */
+START_TEST(one_map_too_many) {
+        static const char lines[] = "555500000100 10 made\n";
+        const Mapping memory = { BASE, BASE + 0x1000, 0, 0 };
+        const RecordProcess process = { .tgid = TGID, .comm = "program" };
+        int map, fd;
+
+        if (check_skips(check_lacks_descriptors(MODULE_FD_END + 1)))
+                return;
+        map = memory_with(lines, sizeof(lines) - 1);
+        fd = fcntl(map, F_DUPFD_CLOEXEC, MODULE_FD_END - 1 + _i);
+        ck_assert_int_eq(fd, MODULE_FD_END - 1 + _i);
+        ck_assert_int_eq(take_module(MODULE_PATH_JIT, -EBADF), 0);
+        ck_assert_int_eq(take(RECORD_MESSAGE_PROCESS, &process, sizeof(process), &memory,
+                              sizeof(memory), -EBADF),
+                         0);
+        ck_assert_int_eq(take(RECORD_MESSAGE_JIT, &process, sizeof(process), NULL, 0, fd), 0);
+        ck_assert_str_eq(frames_at(BASE + 0x104, 5),
+                         _i == 0 ? "[stack cut] made " : "[stack cut] [unknown] ");
+        ck_assert_int_eq(fcntl(fd, F_GETFD) < 0, _i == 1);
+        (void) close(map);
+}
+END_TEST
+
 /* The memory for such names is bounded, however many there are. */
 START_TEST(code_without_end) {
         const Mapping memory = { BASE, BASE + 0x1000, 0, 0 };
@@ -1142,6 +1166,7 @@ int main(void) {
         tcase_add_loop_test(tcase, debug_files_are_asked_for, 0, ELEMENTSOF(sought_rows));
         tcase_add_loop_test(tcase, it_says_that_it_is_full, 0, ELEMENTSOF(full_rows));
         tcase_add_test(tcase, code_made_at_run_time);
+        tcase_add_loop_test(tcase, one_map_too_many, 0, 2);
         tcase_add_test(tcase, code_without_end);
         tcase_add_test(tcase, code_of_the_kernel_in_each_process);
         tcase_add_test(tcase, a_file_has_the_path_that_was_told);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "check-lack.h"
 #include "check-main.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <lzma.h>
 #include <malloc.h>
@@ -202,6 +204,7 @@ START_TEST(no_program) {
                          0);
         ck_assert_int_eq(module_find_symbol(modules.all[number], 4096, &symbol), 0);
         ck_assert_ptr_null(symbol);
+        ck_assert_int_lt(modules.all[number]->fd, 0);
         ck_assert_int_eq(modules_add(&modules, 1, 3, SPAN_LITERAL("gone"), -EBADF, &number), 0);
         ck_assert_int_eq(module_find_symbol(modules.all[number], 4096, &symbol), 0);
         ck_assert_ptr_null(symbol);
@@ -311,6 +314,33 @@ START_TEST(many_large_files) {
         ck_assert_ptr_nonnull(modules.all[4]->elf);
         ck_assert_ptr_null(modules.all[5]->elf);
         modules_done(&modules);
+}
+END_TEST
+
+/* The last descriptor that is kept, and the first one that is not: the build id is known. */
+START_TEST(one_file_too_many) {
+        int file = memfd_create("program", MFD_CLOEXEC), fd;
+        char bytes[SMALL_ELF_BYTES];
+        Modules modules = {};
+        Module *module;
+        size_t number;
+
+        if (check_skips(check_lacks_descriptors(MODULE_FD_END + 1)))
+                return;
+        (void) elf_version(EV_CURRENT);
+        small_elf_make(bytes);
+        ck_assert_int_eq((long) write(file, bytes, sizeof(bytes)), sizeof(bytes));
+        fd = fcntl(file, F_DUPFD_CLOEXEC, MODULE_FD_END - 1 + _i);
+        ck_assert_int_eq(fd, MODULE_FD_END - 1 + _i);
+        ck_assert_int_eq(modules_add(&modules, 1, 2, SPAN_LITERAL("program"), fd, &number), 0);
+        module = modules.all[number];
+        ck_assert_int_eq(module->fd, _i == 0 ? fd : -EBADF);
+        ck_assert(!module->elf == (_i == 1));
+        ck_assert(!function_at(module, SMALL_ELF_WORK) == (_i == 1));
+        ck_assert_str_eq(module->build_id, "6275696c642d6964");
+        modules_done(&modules);
+        ck_assert_int_lt(fcntl(fd, F_GETFD), 0);
+        (void) close(file);
 }
 END_TEST
 
@@ -616,6 +646,7 @@ int main(void) {
         tcase_add_loop_test(tcase, headers_out_of_reach, 0, 6);
         tcase_add_loop_test(tcase, huge_sections, 0, 7);
         tcase_add_test(tcase, many_large_files);
+        tcase_add_loop_test(tcase, one_file_too_many, 0, 2);
         tcase_add_loop_test(tcase, functions_without_a_size, 0, 2);
         tcase_add_test(tcase, functions_that_were_compressed);
         tcase_add_loop_test(tcase, nonsense_that_was_compressed, 0, 14);

@@ -88,6 +88,24 @@ START_TEST(time_runs_out) {
 }
 END_TEST
 
+/* Its end is looked for before a file is read, and that moves its position. */
+START_TEST(no_file_is_read_without_time) {
+        int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+        const uint64_t address = 1;
+        Found found = {};
+        bool is_whole = true;
+
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(source_lines_find(fd, &address, 1, 0, take_line, &found, &is_whole), 0);
+        ck_assert(!is_whole && found.n == 0);
+        ck_assert_int_eq((long) lseek(fd, 0, SEEK_CUR), 0);
+        ck_assert_int_eq(
+                source_lines_find(fd, &address, 1, UINT64_MAX, take_line, &found, &is_whole), 0);
+        ck_assert_int_gt((long) lseek(fd, 0, SEEK_CUR), 0);
+        (void) close(fd);
+}
+END_TEST
+
 START_TEST(a_failure_is_passed_on) {
         Found found = { .failure = -ENOMEM };
         bool is_whole;
@@ -140,6 +158,7 @@ int main(void) {
 
         tcase_add_test(lines, an_address_has_a_line);
         tcase_add_test(lines, time_runs_out);
+        tcase_add_test(lines, no_file_is_read_without_time);
         tcase_add_test(lines, a_failure_is_passed_on);
         tcase_add_test(lines, what_has_none_is_not_whole);
         suite_add_tcase(suite, lines);

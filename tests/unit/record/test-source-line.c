@@ -2,12 +2,14 @@
 #include "record/program/source-line.h"
 
 #include <errno.h>
+#include <dwarf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/clock.h"
 #include "check-main.h"
 #include "small-elf.h"
@@ -152,6 +154,287 @@ START_TEST(what_has_none_is_not_whole) {
 }
 END_TEST
 
+/* files that are made */
+
+#define MADE_ADDRESS 0x1000
+#define MADE_LINE 42
+
+/* A program of one unit with one line. */
+typedef struct MadeLines {
+        unsigned version;        /* of the program that makes lines */
+        size_t n_unit_directory; /* how long the name is of the one that the unit was made in */
+        size_t n_directory;      /* likewise, of that of the files; 0: it is the same */
+        size_t n_files;          /* with names of one letter */
+        size_t n_added;          /* files that an instruction adds */
+        bool has_references;     /* names are in a section of their own */
+        bool is_twice;           /* there is an empty section of the same name before */
+        bool is_foreign;         /* its bytes are in the other order */
+        size_t n_least;          /* so long the program is at least */
+        uint64_t n_packed; /* as many bytes a section says that it has unpacked; 0: there is none */
+} MadeLines;
+
+/* In the order of the file that is made. */
+static bool is_swapped;
+
+static void append_number(Buffer *buffer, uint64_t number, size_t n) {
+        char bytes[sizeof(number)];
+
+        for (size_t i = 0; i < n; i++)
+                bytes[is_swapped ? n - 1 - i : i] = (char) (number >> 8 * i);
+        (void) buffer_append(buffer, bytes, n);
+}
+
+static void append_letters(Buffer *buffer, char letter, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                (void) buffer_append_byte(buffer, letter);
+        ck_assert_int_eq(buffer_append_byte(buffer, '\0'), 0);
+}
+
+static void append_leb128(Buffer *buffer, uint64_t number) {
+        for (; number >= 0x80; number >>= 7)
+                append_number(buffer, (number & 0x7f) | 0x80, 1);
+        append_number(buffer, number, 1);
+}
+
+static void append_tables(Buffer *buffer, const MadeLines *made) {
+        unsigned form = made->has_references ? DW_FORM_line_strp : DW_FORM_string;
+
+        if (made->version < 5) {
+                if (made->n_directory > 0)
+                        append_letters(buffer, 'd', made->n_directory);
+                append_number(buffer, 0, 1);
+                for (size_t i = 0; i < made->n_files; i++) {
+                        append_letters(buffer, 'f', 1);
+                        append_number(buffer, made->n_directory > 0, 1);
+                        append_number(buffer, 0, 2);
+                }
+                append_number(buffer, 0, 1);
+                return;
+        }
+        append_number(buffer, 1, 1);
+        append_leb128(buffer, DW_LNCT_path);
+        append_leb128(buffer, form);
+        append_leb128(buffer, 1);
+        if (made->has_references)
+                append_number(buffer, 0, 4);
+        else
+                append_letters(buffer, 'd', made->n_directory);
+        append_number(buffer, 2, 1);
+        append_leb128(buffer, DW_LNCT_path);
+        append_leb128(buffer, form);
+        append_leb128(buffer, DW_LNCT_directory_index);
+        append_leb128(buffer, DW_FORM_udata);
+        append_leb128(buffer, made->n_files);
+        for (size_t i = 0; i < made->n_files; i++) {
+                if (made->has_references)
+                        append_number(buffer, made->n_directory + 1, 4);
+                else
+                        append_letters(buffer, 'f', 1);
+                append_leb128(buffer, 0);
+        }
+}
+
+static void append_program(Buffer *buffer, const MadeLines *made) {
+        static const unsigned char n_arguments[] = { 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 };
+        Buffer head = {}, rest = {};
+
+        append_number(&head, 1, 1);
+        if (made->version >= 4)
+                append_number(&head, 1, 1);
+        append_number(&head, 1, 1);
+        append_number(&head, 0, 1);
+        append_number(&head, 14, 1);
+        append_number(&head, 1 + sizeof(n_arguments), 1);
+        ck_assert_int_eq(buffer_append(&head, n_arguments, sizeof(n_arguments)), 0);
+        append_tables(&head, made);
+        for (size_t i = 0; i < made->n_added; i++) {
+                append_number(&rest, 0, 1);
+                append_number(&rest, 6, 1);
+                append_number(&rest, DW_LNE_define_file, 1);
+                append_letters(&rest, 'a', 1);
+                append_number(&rest, made->n_directory > 0, 1);
+                append_number(&rest, 0, 2);
+        }
+        while (head.n + rest.n + 50 < made->n_least)
+                append_number(&rest, DW_LNS_negate_stmt, 1);
+        append_number(&rest, 0, 1);
+        append_number(&rest, 9, 1);
+        append_number(&rest, DW_LNE_set_address, 1);
+        append_number(&rest, MADE_ADDRESS, 8);
+        append_number(&rest, DW_LNS_advance_line, 1);
+        append_leb128(&rest, MADE_LINE - 1);
+        append_number(&rest, DW_LNS_copy, 1);
+        append_number(&rest, DW_LNS_advance_pc, 1);
+        append_leb128(&rest, 16);
+        append_number(&rest, 0, 1);
+        append_number(&rest, 1, 1);
+        append_number(&rest, DW_LNE_end_sequence, 1);
+        while (head.n + rest.n + 6 + (made->version == 5 ? 2 : 0) < made->n_least)
+                append_number(&rest, DW_LNS_negate_stmt, 1);
+
+        append_number(buffer, head.n + rest.n + 6 + (made->version == 5 ? 2 : 0), 4);
+        append_number(buffer, made->version, 2);
+        if (made->version == 5)
+                append_number(buffer, 8, 2);
+        append_number(buffer, head.n, 4);
+        ck_assert_int_eq(buffer_append(buffer, head.bytes, head.n), 0);
+        ck_assert_int_eq(buffer_append(buffer, rest.bytes, rest.n), 0);
+        buffer_done(&head);
+        buffer_done(&rest);
+}
+
+static void append_unit(Buffer *buffer, const MadeLines *made) {
+        append_number(buffer, 2 + 4 + 1 + 1 + made->n_unit_directory + 1 + 8 + 8 + 4, 4);
+        append_number(buffer, 4, 2);
+        append_number(buffer, 0, 4);
+        append_number(buffer, 8, 1);
+        append_number(buffer, 1, 1);
+        append_letters(buffer, 'u', made->n_unit_directory);
+        append_number(buffer, MADE_ADDRESS, 8);
+        append_number(buffer, 16, 8);
+        append_number(buffer, 0, 4);
+}
+
+/* One of what was appended to @contents since the last one. */
+static void append_section(Buffer *sections, const Buffer *contents, unsigned type, uint64_t flags,
+                           size_t name, size_t *at) {
+        size_t end = sizeof(Elf64_Ehdr) + contents->n;
+
+        append_number(sections, name, 4);
+        append_number(sections, type, 4);
+        append_number(sections, flags, 8);
+        append_number(sections, 0, 8);
+        append_number(sections, *at, 8);
+        append_number(sections, end - *at, 8);
+        append_number(sections, 0, 8);
+        append_number(sections, 1, 8);
+        append_number(sections, 0, 8);
+        *at = end;
+}
+
+/* The file, open. */
+static int make_lines(const MadeLines *made) {
+        static const char names[] = "\0.debug_abbrev\0.debug_info\0.debug_line\0.debug_line_str"
+                                    "\0.shstrtab\0.gnu_debugaltlink";
+        static const unsigned char abbreviations[] = {
+                1,
+                DW_TAG_compile_unit,
+                DW_CHILDREN_no,
+                DW_AT_comp_dir,
+                DW_FORM_string,
+                DW_AT_low_pc,
+                DW_FORM_addr,
+                DW_AT_high_pc,
+                DW_FORM_data8,
+                DW_AT_stmt_list,
+                DW_FORM_sec_offset,
+                0,
+                0,
+                0,
+        };
+        const bool is_big = (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) != made->is_foreign;
+        const unsigned char identity[EI_NIDENT] = { ELFMAG0,    ELFMAG1,
+                                                    ELFMAG2,    ELFMAG3,
+                                                    ELFCLASS64, is_big ? ELFDATA2MSB : ELFDATA2LSB,
+                                                    EV_CURRENT };
+        Buffer file = {}, sections = {}, contents = {};
+        size_t at = sizeof(Elf64_Ehdr);
+        int fd;
+
+        is_swapped = is_big;
+        append_section(&sections, &contents, SHT_NULL, 0, 0, &at);
+        ck_assert_int_eq(buffer_append(&contents, abbreviations, sizeof(abbreviations)), 0);
+        append_section(&sections, &contents, SHT_PROGBITS, 0, 1, &at);
+        append_unit(&contents, made);
+        append_section(&sections, &contents, SHT_PROGBITS, 0, 15, &at);
+        if (made->is_twice)
+                append_section(&sections, &contents, SHT_PROGBITS, 0, 27, &at);
+        append_program(&contents, made);
+        append_section(&sections, &contents, SHT_PROGBITS, 0, 27, &at);
+        append_letters(&contents, 'd', made->n_directory);
+        append_letters(&contents, 'f', 1);
+        append_section(&sections, &contents, SHT_PROGBITS, 0, 39, &at);
+        if (made->n_packed > 0) {
+                append_number(&contents, ELFCOMPRESS_ZLIB, 4);
+                append_number(&contents, 0, 4);
+                append_number(&contents, made->n_packed, 8);
+                append_number(&contents, 1, 8);
+                append_section(&sections, &contents, SHT_PROGBITS, SHF_COMPRESSED, 65, &at);
+        }
+        ck_assert_int_eq(buffer_append(&contents, names, sizeof(names)), 0);
+        append_section(&sections, &contents, SHT_STRTAB, 0, 55, &at);
+        ck_assert_int_eq(buffer_append(&file, identity, sizeof(identity)), 0);
+        append_number(&file, ET_EXEC, 2);
+        append_number(&file, SMALL_ELF_MACHINE, 2);
+        append_number(&file, EV_CURRENT, 4);
+        append_number(&file, 0, 8);
+        append_number(&file, 0, 8);
+        append_number(&file, at, 8);
+        append_number(&file, 0, 4);
+        append_number(&file, sizeof(Elf64_Ehdr), 2);
+        append_number(&file, 0, 4);
+        append_number(&file, sizeof(Elf64_Shdr), 2);
+        append_number(&file, sections.n / sizeof(Elf64_Shdr), 2);
+        append_number(&file, sections.n / sizeof(Elf64_Shdr) - 1, 2);
+        ck_assert_uint_eq(file.n, sizeof(Elf64_Ehdr));
+        ck_assert_int_eq(buffer_append(&file, contents.bytes, contents.n), 0);
+        ck_assert_int_eq(buffer_append(&file, sections.bytes, sections.n), 0);
+        fd = memory_with(file.bytes, file.n);
+        buffer_done(&file);
+        buffer_done(&sections);
+        buffer_done(&contents);
+        return fd;
+}
+
+static const struct {
+        MadeLines made;
+        bool is_found; /* else it is not whole */
+} made_rows[] = {
+        { { .version = 2, .n_unit_directory = 3, .n_directory = 3, .n_files = 2 }, true },
+        { { .version = 3, .n_unit_directory = 3, .n_files = 2 }, true },
+        { { .version = 4, .n_directory = 3, .n_files = 2, .n_added = 2 }, true },
+        { { .version = 5, .n_directory = 3, .n_files = 2 }, true },
+        { { .version = 5, .n_directory = 3, .n_files = 2, .has_references = true }, true },
+        /* As much as names may come to, and more, by each of the ways to it. */
+        { { .version = 4, .n_directory = 15000, .n_files = 1000 }, true },
+        { { .version = 4, .n_directory = 17000, .n_files = 1000 }, false },
+        { { .version = 4, .n_directory = 500000, .n_files = 100000 }, false },
+        { { .version = 4, .n_unit_directory = 15000, .n_files = 1000 }, true },
+        { { .version = 4, .n_unit_directory = 17000, .n_files = 1000 }, false },
+        { { .version = 4, .n_directory = 15000, .n_files = 1, .n_added = 1000 }, true },
+        { { .version = 4, .n_directory = 17000, .n_files = 1, .n_added = 1000 }, false },
+        { { .version = 5, .n_directory = 15000, .n_files = 1000 }, true },
+        { { .version = 5, .n_directory = 17000, .n_files = 1000 }, false },
+        { { .version = 5, .n_directory = 15000, .n_files = 1000, .has_references = true }, true },
+        { { .version = 5, .n_directory = 1 << 20, .n_files = 9999, .has_references = true },
+          false },
+        /* None of these is a file of a program that was built here. */
+        { { .version = 4, .n_directory = 3, .n_files = 2, .is_twice = true }, false },
+        { { .version = 4, .n_directory = 3, .n_files = 2, .n_least = 1 << 16 }, true },
+        { { .version = 4, .n_directory = 3, .n_files = 2, .n_least = 1 << 16, .is_foreign = true },
+          false },
+        { { .version = 1, .n_directory = 3, .n_files = 2 }, false },
+        { { .version = 4, .n_directory = 3, .n_files = 2, .n_packed = 100 }, true },
+        { { .version = 4, .n_directory = 3, .n_files = 2, .n_packed = SOURCE_FILE_MAX_BYTES },
+          false },
+};
+
+START_TEST(names_of_files_are_not_too_many) {
+        const uint64_t address = MADE_ADDRESS + 4;
+        int fd = make_lines(&made_rows[_i].made);
+        Found found = {};
+        bool is_whole;
+
+        (void) elf_version(EV_CURRENT);
+        ck_assert_int_eq(
+                source_lines_find(fd, &address, 1, UINT64_MAX, take_line, &found, &is_whole), 0);
+        ck_assert_int_eq(is_whole, made_rows[_i].is_found);
+        ck_assert_uint_eq(found.n, made_rows[_i].is_found);
+        ck_assert_uint_eq(found.line, made_rows[_i].is_found ? MADE_LINE : 0);
+        (void) close(fd);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("source-line");
         TCase *lines = tcase_create("lines");
@@ -161,6 +444,7 @@ int main(void) {
         tcase_add_test(lines, no_file_is_read_without_time);
         tcase_add_test(lines, a_failure_is_passed_on);
         tcase_add_test(lines, what_has_none_is_not_whole);
+        tcase_add_loop_test(lines, names_of_files_are_not_too_many, 0, ELEMENTSOF(made_rows));
         suite_add_tcase(suite, lines);
         return check_main(suite);
 }

@@ -1076,6 +1076,11 @@ int collector_find_lines(Collector *collector, uint64_t max_ns, uint64_t *ret_lo
                                                          table->frames[frames[first]].module;)
                         end++;
                 r = find_lines_of(collector, &search, first, end - first, until_ns, ret_lost);
+                /* Another one might take what is left, which the rest needs. */
+                if (r == SOURCE_LINES_E_MEMORY) {
+                        until_ns = 0;
+                        r = 0;
+                }
         }
         for (size_t i = 0; i < table->n_frames; i++)
                 table->frames[i].address = 0;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -83,6 +84,31 @@ static inline const char *check_lacks_descriptors(int end) {
                 return "a process may not have so many descriptors here";
         (void) close(fd);
         return NULL;
+}
+
+/* Whether RLIMIT_DATA bounds memory, and whoever asks for more gets NULL. */
+static inline const char *check_lacks_bound_of_memory(void) {
+        const struct rlimit limit = { 1, 1 };
+        pid_t pid;
+        int status;
+
+#if defined(__SANITIZE_ADDRESS__)
+        return "a sanitizer has terabytes of memory, and ends what asks for more than there is";
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+        return "a sanitizer has terabytes of memory, and ends what asks for more than there is";
+#endif
+#endif
+        if (check_is_valgrind())
+                return "valgrind has memory of its own in that of the program";
+        pid = fork();
+        if (pid == 0)
+                _exit(setrlimit(RLIMIT_DATA, &limit) < 0 ||
+                      mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                           0) != MAP_FAILED);
+        return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0
+                       ? NULL
+                       : "nothing bounds the memory of a process here";
 }
 
 /* Whether the kernel tells where a thread has its list of robust futexes. */

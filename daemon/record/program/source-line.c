@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <gelf.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -150,7 +151,7 @@ typedef struct Search {
         const Elf_Data *programs, *strings, *line_strings; /* NULL: the section is not there */
         uint64_t n_program_bytes, n_name_bytes; /* that were read since memory was freed */
         size_t n_units;                         /* that were looked at */
-        bool is_late, is_cut;
+        bool is_late, is_cut, is_full;
 } Search;
 
 static bool is_late(Search *search) {
@@ -461,6 +462,32 @@ static bool search_units(Search *search, Dwarf *dwarf, int *ret) {
         return false;
 }
 
+/* What libdw calls when there is no memory is told nothing, and may not return. */
+static jmp_buf *volatile no_memory;
+
+static _noreturn_ void give_up(void) {
+        longjmp(*no_memory, 1);
+}
+
+/*
+ * As search_units(), but for want of memory libdw may be left at any point. What belongs to @dwarf
+ * is freed with it; what a unit's lines are read into is lost.
+ */
+static bool search_while_room(Search *search, Dwarf *dwarf, int *ret) {
+        jmp_buf full;
+        bool goes_on;
+
+        if (setjmp(full) != 0) {
+                search->is_full = true;
+                return false;
+        }
+        no_memory = &full;
+        (void) dwarf_new_oom_handler(dwarf, give_up);
+        goes_on = search_units(search, dwarf, ret);
+        no_memory = NULL;
+        return goes_on;
+}
+
 /* False: it makes no sense. */
 static bool search_file(Search *search, Elf *elf, int *ret) {
         bool goes_on = true;
@@ -476,7 +503,7 @@ static bool search_file(Search *search, Elf *elf, int *ret) {
                         (void) dwarf_end(dwarf);
                         return false;
                 }
-                goes_on = search_units(search, dwarf, ret);
+                goes_on = search_while_room(search, dwarf, ret);
                 (void) dwarf_end(dwarf);
         }
         return true;
@@ -507,7 +534,8 @@ int source_lines_find(int fd, const uint64_t *addresses, size_t n, uint64_t unti
                 return 0;
         elf = elf_memory(bytes, n_bytes);
         if (elf && elf_kind(elf) == ELF_K_ELF && fits(elf, n_bytes))
-                *ret_whole = search_file(&search, elf, &r) && !search.is_late && !search.is_cut;
+                *ret_whole = search_file(&search, elf, &r) && !search.is_late && !search.is_cut &&
+                             !search.is_full;
         (void) elf_end(elf);
-        return r;
+        return r == 0 && search.is_full ? SOURCE_LINES_E_MEMORY : r;
 }

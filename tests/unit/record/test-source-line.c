@@ -7,10 +7,13 @@
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "check-lack.h"
 #include "check-main.h"
 #include "small-elf.h"
 
@@ -435,6 +438,62 @@ START_TEST(names_of_files_are_not_too_many) {
 }
 END_TEST
 
+/* memory */
+
+/* How much memory of its own this process has; 0: the kernel does not tell. */
+static uint64_t data_bytes(void) {
+        char line[256];
+        FILE *file = fopen("/proc/self/status", "r");
+        unsigned long long n = 0;
+
+        while (file && n == 0 && fgets(line, sizeof(line), file))
+                (void) sscanf(line, "VmData: %llu kB", &n);
+        if (file)
+                (void) fclose(file);
+        return n << 10;
+}
+
+/* Returns true if that much more memory is too little for libdw, which must not end the process. */
+static bool lacks_memory(int fd, uint64_t n_more) {
+        pid_t child = fork();
+        int status;
+
+        ck_assert_int_ge(child, 0);
+        if (child == 0) {
+                const struct rlimit limit = { data_bytes() + n_more, data_bytes() + n_more };
+                const uint64_t address = MADE_ADDRESS;
+                Found found = {};
+                bool is_whole = false;
+                int r = setrlimit(RLIMIT_DATA, &limit);
+
+                if (r == 0)
+                        r = source_lines_find(fd, &address, 1, UINT64_MAX, take_line, &found,
+                                              &is_whole);
+                _exit(r == SOURCE_LINES_E_MEMORY && !is_whole ? 3 : r == 0 ? 0 : 4);
+        }
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3));
+        return WEXITSTATUS(status) == 3;
+}
+
+/* From too little for the file up to enough for all. */
+START_TEST(memory_runs_out) {
+        const MadeLines made = { .version = 4, .n_directory = 15000, .n_files = 1000 };
+        unsigned n_lacks = 0;
+        int fd;
+
+        if (check_skips(check_lacks_bound_of_memory()))
+                return;
+        (void) elf_version(EV_CURRENT);
+        fd = make_lines(&made);
+        for (uint64_t n = 0; n < 16; n++)
+                n_lacks += lacks_memory(fd, n << 20);
+        ck_assert_uint_gt(n_lacks, 0);
+        ck_assert(!lacks_memory(fd, UINT64_C(64) << 20));
+        (void) close(fd);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("source-line");
         TCase *lines = tcase_create("lines");
@@ -444,6 +503,7 @@ int main(void) {
         tcase_add_test(lines, no_file_is_read_without_time);
         tcase_add_test(lines, a_failure_is_passed_on);
         tcase_add_test(lines, what_has_none_is_not_whole);
+        tcase_add_test(lines, memory_runs_out);
         tcase_add_loop_test(lines, names_of_files_are_not_too_many, 0, ELEMENTSOF(made_rows));
         suite_add_tcase(suite, lines);
         return check_main(suite);

@@ -1062,8 +1062,11 @@ int collector_find_lines(Collector *collector, uint64_t max_ns, uint64_t *ret_lo
 
         *ret_lost = 0;
         /* Nobody unwinds any more, and lines take memory. */
-        for (size_t i = 0; i < collector->n_processes; i++)
+        for (size_t i = 0; i < collector->n_processes; i++) {
                 forget_ready(collector, &collector->processes[i]);
+                forget_jit(collector, &collector->processes[i]);
+        }
+        modules_drop_code(&collector->modules);
         if (!frames || !addresses || !firsts)
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_frames; i++)

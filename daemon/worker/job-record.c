@@ -581,7 +581,9 @@ int work_unwind(Work *work) {
                                         0, -1);
         if (r == 0)
                 r = collector_run(collector, socket, work->order->unwind.max_bytes,
-                                  LIMIT_UNWIND_JOB_BYTES / 2, space, &message);
+                                  work->order->unwind.lines ? LIMIT_UNWOUND_FOR_LINES_BYTES
+                                                            : LIMIT_UNWOUND_BYTES,
+                                  space, &message);
         if (r == 0) {
                 _cleanup_(fd_closep) int output = message.fd;
 

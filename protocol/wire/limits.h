@@ -67,8 +67,14 @@
 #define LIMIT_FILE_JOB_BYTES (32ull * 1024u * 1024u)    /* RLIMIT_DATA of one */
 #define LIMIT_RECORD_JOB_BYTES (192ull * 1024u * 1024u) /* RLIMIT_DATA of a job that records */
 #define LIMIT_UNWIND_JOB_BYTES (768ull * 1024u * 1024u) /* likewise, of one that unwinds */
-#define LIMIT_RECORD_BYTES (256ull * 1024u * 1024u)     /* the file of a recording; default */
-#define LIMIT_RECORD_SILENCE_NS (60 * NSEC_PER_SEC)     /* between two signs of life */
+/*
+ * Of that, what was added up of samples may take so much, before a recording ends. Where lines of
+ * the source are looked for afterwards, they take half a gigabyte, and then all is added up anew.
+ */
+#define LIMIT_UNWOUND_BYTES (LIMIT_UNWIND_JOB_BYTES / 2)
+#define LIMIT_UNWOUND_FOR_LINES_BYTES (LIMIT_UNWIND_JOB_BYTES / 6)
+#define LIMIT_RECORD_BYTES (256ull * 1024u * 1024u) /* the file of a recording; default */
+#define LIMIT_RECORD_SILENCE_NS (60 * NSEC_PER_SEC) /* between two signs of life */
 #define LIMIT_CLOCKS 8192u       /* CPUs whose clocks a recording has: no kernel has more */
 #define LIMIT_CLOCKS_AT_ONCE 64u /* as many are opened and handed over together */
 #define LIMIT_RECORD_JOBS 2u     /* that may hang before nothing is recorded any more */

@@ -34,6 +34,17 @@ void modules_done(Modules *modules) {
         *modules = (Modules){};
 }
 
+void modules_drop_code(Modules *modules) {
+        for (size_t i = 0; i < modules->n; i++) {
+                Module *module = modules->all[i];
+
+                (void) elf_end(module->elf);
+                module->elf = NULL;
+                symbol_table_done(&module->symbols);
+                symbol_table_done(&module->data);
+        }
+}
+
 /* "" where there is none. */
 static void read_build_id(Elf *elf, char ret[static 2 * BUILD_ID_MAX_BYTES + 1]) {
         const void *id;

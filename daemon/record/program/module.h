@@ -78,6 +78,11 @@ typedef struct Modules {
 
 void modules_done(Modules *modules);
 /*
+ * Frees frames, functions and variables once nobody looks for any: of each file there are the path,
+ * the build id and the lines.
+ */
+void modules_drop_code(Modules *modules);
+/*
  * Adds one; takes over @fd in any case. *ret is its number. @modules stays where it is then.
  * -ENOMEM; -E2BIG: there are MODULES_MAX.
  */

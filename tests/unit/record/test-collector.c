@@ -2,15 +2,19 @@
 #include "check-lack.h"
 #include "check-main.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "record/collector.h"
 #include "record/course/sampled-times.h"
 #include "small-elf.h"
+#include "wire/limits.h"
 
 #define BASE UINT64_C(0x555500000000)
 #define STACK UINT64_C(0x7ffc00000000)
@@ -1144,6 +1148,41 @@ START_TEST(many_processes) {
 }
 END_TEST
 
+/* In a process that may have as much memory as the job: -errno. */
+static int fill_and_find_lines(uint64_t max_held) {
+        const struct rlimit limit = { LIMIT_UNWIND_JOB_BYTES, LIMIT_UNWIND_JOB_BYTES };
+        RecordSample sample = sample_of(0);
+        uint64_t n_lost;
+        int r = setrlimit(RLIMIT_DATA, &limit) < 0 ? -errno : 0;
+
+        sample.is_kernel_thread = true;
+        sample.queue = sample.running = (RecordPart){ 5, 5 };
+        collector_want_lines(collector);
+        for (uint32_t i = 0; r == 0 && stack_table_bytes(collector_table(collector)) < max_held;
+             i++) {
+                sample.tid = 1000 + i / RECORD_MAX_FRAMES;
+                sample.n_frames = i % RECORD_MAX_FRAMES;
+                r = take_sample(&sample, 0);
+        }
+        return r == 0 ? collector_find_lines(collector, 0, &n_lost) : r;
+}
+
+/* A recording that ends for want of memory has enough for all that follows. */
+START_TEST(what_is_held_can_be_added_up_anew) {
+        pid_t child;
+        int status;
+
+        if (check_skips(check_lacks_bound_of_memory()))
+                return;
+        child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0)
+                _exit(fill_and_find_lines(LIMIT_UNWOUND_FOR_LINES_BYTES) == 0 ? 0 : 3);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("collector");
         TCase *tcase = tcase_create("collector");
@@ -1181,6 +1220,7 @@ int main(void) {
         tcase_add_test(tcase, times_of_sampled_threads);
         tcase_add_test(tcase, kinds_that_are_not_for_it);
         tcase_add_test(tcase, many_processes);
+        tcase_add_test(tcase, what_is_held_can_be_added_up_anew);
         suite_add_tcase(suite, tcase);
         return check_main(suite);
 }

@@ -76,6 +76,7 @@ struct Collector {
         uint64_t n_taken, n_complete, n_cut;
         bool wants_lines;
         size_t n_jit_bytes; /* of memory, for all processes */
+        uint64_t names_ns;  /* CPU time for names of C++ and Rust */
         UnwoundStack unwound;
         uint32_t frames[UNWIND_MAX_FRAMES + RECORD_MAX_FRAMES + 1];
         Wake wakes[MAX_WAKES]; /* by their number */
@@ -169,7 +170,8 @@ static int read_kernel(Collector *collector, int fd) {
 static int add_kernel_frame(Collector *collector, uint64_t address, uint32_t *ret) {
         const Symbol *symbol = symbol_table_find(&collector->kernel, address);
         Span name = {};
-        int r = symbol ? symbol_table_name(&collector->kernel, symbol, &name) : 0;
+        int r = symbol ? symbol_table_name(&collector->kernel, symbol, &collector->names_ns, &name)
+                       : 0;
 
         return r < 0 ? r : stack_table_add_frame(&collector->table, STACK_KERNEL, 0, name, ret);
 }
@@ -389,7 +391,7 @@ static int name_jit(Collector *collector, Process *process, uint64_t address, ui
         if (!symbol)
                 return 0;
         n_before = symbol_table_bytes(&jit->symbols);
-        r = symbol_table_name(&jit->symbols, symbol, ret);
+        r = symbol_table_name(&jit->symbols, symbol, &collector->names_ns, ret);
         collector->n_jit_bytes += symbol_table_bytes(&jit->symbols) - n_before;
         return r;
 }
@@ -440,7 +442,8 @@ static int add_user_frame(Collector *collector, Process *process, const RecordSa
         } else if (module) {
                 r = module_find_symbol(module, frame->vaddr, &symbol);
                 if (r == 0 && symbol)
-                        r = symbol_table_name(&module->symbols, symbol, &name);
+                        r = symbol_table_name(&module->symbols, symbol, &collector->names_ns,
+                                              &name);
                 if (symbol)
                         own.offset = symbol->begin;
                 if (collector->wants_lines && module->fd >= 0)
@@ -747,7 +750,7 @@ static int name_futex(Collector *collector, const RecordSample *sample, Buffer *
                 file = last_part(module->path);
                 r = module_find_data(module, vaddr, &symbol);
                 if (r == 0 && symbol)
-                        r = symbol_table_name(&module->data, symbol, &name);
+                        r = symbol_table_name(&module->data, symbol, &collector->names_ns, &name);
                 if (r < 0)
                         return r;
                 if (!symbol)

@@ -30,14 +30,15 @@
 static void check_name(Span text) {
         char name[MANGLED_NAME_BYTES + 1] = "", once[READABLE_NAME_BYTES],
                                        again[READABLE_NAME_BYTES];
+        uint64_t spent_ns = 0;
 
         if (text.n > 0)
                 memcpy(name, text.bytes, MIN_OF(text.n, sizeof(name) - 1));
         /* What takes too long is given up, and that may be true of one of two times. */
-        if (!readable_name(name, once))
+        if (!readable_name(name, &spent_ns, once))
                 return;
         fuzz_expect(memchr(once, '\0', sizeof(once)) != NULL, "a name ends");
-        fuzz_expect(!readable_name(name, again) || strcmp(once, again) == 0,
+        fuzz_expect(!readable_name(name, &spent_ns, again) || strcmp(once, again) == 0,
                     "a name is read as before");
 }
 
@@ -51,6 +52,7 @@ static void finish(SymbolTable *table) {
 static void check_map(Span text) {
         _cleanup_(freep) char *copy = fuzz_copy(text);
         _cleanup_(symbol_table_done) SymbolTable whole = {}, parts = {};
+        uint64_t spent_ns = 0;
         const char *end;
         size_t n_first;
 
@@ -78,8 +80,8 @@ static void check_map(Span text) {
                 fuzz_expect(i == 0 || symbol[-1].begin < symbol->begin, "they ascend");
                 fuzz_expect(symbol_table_find(&whole, symbol->begin) == symbol,
                             "what is there is found");
-                fuzz_expect(symbol_table_name(&parts, &parts.all[i], &other) == 0 &&
-                                    symbol_table_name(&whole, symbol, &name) == 0,
+                fuzz_expect(symbol_table_name(&parts, &parts.all[i], &spent_ns, &other) == 0 &&
+                                    symbol_table_name(&whole, symbol, &spent_ns, &name) == 0,
                             "memory");
                 fuzz_expect(name.n > 0 && span_equal(name, other) &&
                                     parts.all[i].begin == symbol->begin &&

@@ -79,14 +79,20 @@ static bool attempt(const char *name, Output *output) {
         }
 }
 
-bool readable_name(const char *name, char ret[static READABLE_NAME_BYTES]) {
+bool readable_name(const char *name, uint64_t *spent_ns, char ret[static READABLE_NAME_BYTES]) {
         const struct sigaction action = { .sa_handler = give_up, .sa_flags = SA_NODEFER };
         Output output = { .text = ret };
+        uint64_t begun_ns;
+        bool is_read;
 
         if ((strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0) ||
-            strlen(name) >= MANGLED_NAME_BYTES || sigaction(SIGVTALRM, &action, NULL) < 0 ||
-            !attempt(name, &output))
+            strlen(name) >= MANGLED_NAME_BYTES || *spent_ns >= ALL_READABLE_MAX_NS ||
+            sigaction(SIGVTALRM, &action, NULL) < 0)
                 return false;
-        ret[output.n] = '\0';
-        return true;
+        begun_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+        is_read = attempt(name, &output);
+        *spent_ns += clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+        if (is_read)
+                ret[output.n] = '\0';
+        return is_read;
 }

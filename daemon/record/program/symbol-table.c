@@ -226,14 +226,14 @@ void symbol_table_drop_replaced(SymbolTable *table) {
         table->n = n;
 }
 
-int symbol_table_name(SymbolTable *table, const Symbol *symbol, Span *ret) {
+int symbol_table_name(SymbolTable *table, const Symbol *symbol, uint64_t *spent_ns, Span *ret) {
         char text[READABLE_NAME_BYTES];
         Symbol *own = &table->all[symbol - table->all];
 
         if (!own->is_readable) {
                 own->is_readable = true;
                 if (table->names.n <= UINT32_MAX - sizeof(text) &&
-                    readable_name(symbol_table_text(table, own->name), text)) {
+                    readable_name(symbol_table_text(table, own->name), spent_ns, text)) {
                         uint32_t at = (uint32_t) table->names.n;
                         int r = buffer_append(&table->names, text, strlen(text) + 1);
 

@@ -72,8 +72,9 @@ void symbol_table_sort(SymbolTable *table);
  * code of the others. Call it after symbol_table_sort().
  */
 void symbol_table_drop_replaced(SymbolTable *table);
-/* The name as its language has it, until the next call. -ENOMEM. */
-_must_check_ int symbol_table_name(SymbolTable *table, const Symbol *symbol, Span *ret);
+/* The name as its language has it, until the next call. @spent_ns: of readable_name(). -ENOMEM. */
+_must_check_ int symbol_table_name(SymbolTable *table, const Symbol *symbol, uint64_t *spent_ns,
+                                   Span *ret);
 /* The one that @address is in, or NULL. */
 const Symbol *symbol_table_find(const SymbolTable *table, uint64_t address);
 static inline const char *symbol_table_text(const SymbolTable *table, uint32_t at) {

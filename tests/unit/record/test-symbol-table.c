@@ -73,6 +73,7 @@ START_TEST(code_made_at_run_time) {
                                    "1050 10 _ZN3jit4workEv\n"
                                    "1060 10 cut off";
         SymbolTable table = {};
+        uint64_t spent_ns = 0;
         const Symbol *symbol;
         Span name;
 
@@ -87,7 +88,7 @@ START_TEST(code_made_at_run_time) {
         symbol = symbol_table_find(&table, 0x1051);
         ck_assert_ptr_nonnull(symbol);
         for (unsigned i = 0; i < 2; i++) {
-                ck_assert_int_eq(symbol_table_name(&table, symbol, &name), 0);
+                ck_assert_int_eq(symbol_table_name(&table, symbol, &spent_ns, &name), 0);
                 ck_assert(span_is(name, "jit::work()"));
         }
         symbol_table_done(&table);
@@ -100,6 +101,7 @@ START_TEST(code_that_is_replaced_later) {
                                              "1000 10 _Z5thirdv\n" };
         static const char *const names[] = { "first()", "second", "third()" };
         SymbolTable table = {};
+        uint64_t spent_ns = 0;
         Span name;
 
         for (unsigned i = 0; i < 3; i++) {
@@ -107,7 +109,7 @@ START_TEST(code_that_is_replaced_later) {
                 symbol_table_sort(&table);
                 symbol_table_drop_replaced(&table);
                 ck_assert_uint_eq(table.n, 1);
-                ck_assert_int_eq(symbol_table_name(&table, &table.all[0], &name), 0);
+                ck_assert_int_eq(symbol_table_name(&table, &table.all[0], &spent_ns, &name), 0);
                 ck_assert(span_is(name, names[i]));
         }
         symbol_table_done(&table);

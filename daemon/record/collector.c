@@ -72,6 +72,7 @@ struct Collector {
         Course course;
         Process *processes;
         size_t n_processes, n_processes_allocated, n_ready;
+        size_t n_mappings; /* of all processes */
         Index by_tgid;
         uint64_t n_taken, n_complete, n_cut;
         bool wants_lines;
@@ -315,12 +316,14 @@ static int take_process(Collector *collector, const RecordMessage *message) {
         memcpy(process->comm, told->comm, sizeof(process->comm));
         forget_ready(collector, process);
         free(process->mappings);
+        collector->n_mappings -= process->n_mappings;
         process->n_mappings = 0;
         process->mappings = malloc((n + 1) * sizeof(Mapping));
         if (!process->mappings)
                 return -ENOMEM;
         memcpy(process->mappings, mappings, n * sizeof(Mapping));
         process->n_mappings = n;
+        collector->n_mappings += n;
         return 0;
 }
 
@@ -936,6 +939,14 @@ int collector_take(Collector *collector, RecordMessage *message) {
         return -EBADMSG;
 }
 
+/* What grows with samples, and with the processes that they are of, whether these live or not. */
+static size_t held_bytes(const Collector *collector) {
+        return stack_table_bytes(&collector->table) +
+               collector->course.n_cells_allocated * sizeof(CourseCell) +
+               collector->n_processes_allocated * sizeof(Process) +
+               index_bytes(&collector->by_tgid) + collector->n_mappings * sizeof(Mapping);
+}
+
 /*
  * The bounds also leave room for the messages that still come after the other side has heard that
  * there is no more room.
@@ -947,9 +958,7 @@ static RecordEnd judge_size(const Collector *collector, uint64_t max_bytes, uint
         if (recording_document_estimate(table, course, &collector->modules) >=
             max_bytes - max_bytes / 8)
                 return RECORD_END_BYTES;
-        return stack_table_bytes(table) + course->n_cells_allocated * sizeof(CourseCell) >= max_held
-                       ? RECORD_END_MEMORY
-                       : RECORD_END_UNKNOWN;
+        return held_bytes(collector) >= max_held ? RECORD_END_MEMORY : RECORD_END_UNKNOWN;
 }
 
 int collector_run(Collector *collector, int socket, uint64_t max_bytes, uint64_t max_held,

@@ -31,15 +31,14 @@ void stack_table_done(StackTable *table) {
         *table = (StackTable){};
 }
 
-static size_t index_bytes(const Index *index) {
-        return index->n_allocated * sizeof(IndexSlot);
-}
-
 size_t stack_table_bytes(const StackTable *table) {
         return table->n_frames_allocated * sizeof(StackFrame) + index_bytes(&table->by_frame) +
-               table->names.n + table->n_name_places_allocated * sizeof(uint32_t) +
+               table->names.n_allocated + table->n_name_places_allocated * sizeof(uint32_t) +
                index_bytes(&table->by_name) + table->n_numbers_allocated * sizeof(uint32_t) +
                table->n_stacks_allocated * sizeof(size_t) + index_bytes(&table->by_stack) +
+               table->n_objects_allocated * sizeof(StackObject) + index_bytes(&table->by_object) +
+               table->n_pairs_allocated * sizeof(*table->pairs) + index_bytes(&table->by_pair) +
+               table->n_pairs_each * sizeof(*table->pairs_each) +
                table->n_threads_allocated * sizeof(StackThread) + index_bytes(&table->by_thread) +
                table->n_samples_allocated * sizeof(StackSample) + index_bytes(&table->by_sample) +
                table->n_lengths_allocated * sizeof(StackLengths) + index_bytes(&table->by_length);

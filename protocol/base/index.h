@@ -41,6 +41,11 @@ void index_done(Index *index);
 /* Empties the index and keeps its memory. The cost does not depend on how much it held. */
 void index_clear(Index *index);
 
+/* The memory that it takes. */
+static inline size_t index_bytes(const Index *index) {
+        return index->n_allocated * sizeof(IndexSlot);
+}
+
 /* The number of the element whose key is @key, or INDEX_NONE. */
 size_t index_find(const Index *index, Span key, IndexKey key_of, const void *owner);
 /* Adds @element under @key, which index_find() did not find. 0 or -ENOMEM. */

@@ -735,6 +735,44 @@ START_TEST(it_says_that_it_is_full) {
 }
 END_TEST
 
+/* So does what is known of processes, also after their end, and not what it was known before. */
+START_TEST(processes_make_it_full) {
+        static uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
+        enum { MAPPINGS = 1000, PROCESSES = 8 };
+        const size_t max_held = MAPPINGS * PROCESSES / 2 * sizeof(Mapping);
+        Mapping mappings[MAPPINGS];
+        RecordMessage message;
+        int pair[2];
+
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+        ck_assert_int_eq(take_module("/usr/bin/program", -EBADF), 0);
+        for (size_t i = 0; i < MAPPINGS; i++)
+                mappings[i] = (Mapping){ 4096 * i, 4096 * (i + 1), 0, 0 };
+        for (unsigned i = 0; i < PROCESSES; i++) {
+                const RecordProcess process = { .tgid = _i == 0 ? TGID : TGID + i };
+
+                ck_assert_int_eq(record_message_send(pair[0], RECORD_MESSAGE_PROCESS, &process,
+                                                     sizeof(process), mappings, sizeof(mappings),
+                                                     -1),
+                                 0);
+                /* More than fit are not in the socket at a time. */
+                ck_assert_int_eq(
+                        record_message_send(pair[0], RECORD_MESSAGE_END, NULL, 0, NULL, 0, -1), 0);
+                ck_assert_int_eq(
+                        collector_run(collector, pair[1], UINT64_MAX, max_held, space, &message),
+                        0);
+        }
+        (void) close(pair[1]);
+        if (_i == 1) {
+                ck_assert_int_eq(record_message_receive(pair[0], space, &message), 0);
+                ck_assert_int_eq(message.kind, RECORD_MESSAGE_FULL);
+                ck_assert_uint_eq(((const RecordFull *) message.body)->end, RECORD_END_MEMORY);
+        } else
+                ck_assert_int_eq(record_message_receive(pair[0], space, &message), -EPIPE);
+        (void) close(pair[0]);
+}
+END_TEST
+
 /* A sample within memory of no file. */
 static const char *frames_at(uint64_t address, uint64_t seen_ns) {
         RecordSample sample = sample_of(0);
@@ -1204,6 +1242,7 @@ int main(void) {
         tcase_add_test(tcase, symbols_of_a_debug_file);
         tcase_add_loop_test(tcase, debug_files_are_asked_for, 0, ELEMENTSOF(sought_rows));
         tcase_add_loop_test(tcase, it_says_that_it_is_full, 0, ELEMENTSOF(full_rows));
+        tcase_add_loop_test(tcase, processes_make_it_full, 0, 2);
         tcase_add_test(tcase, code_made_at_run_time);
         tcase_add_loop_test(tcase, one_map_too_many, 0, 2);
         tcase_add_test(tcase, code_without_end);

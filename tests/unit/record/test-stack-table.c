@@ -123,6 +123,31 @@ START_TEST(a_stack_tells_so_many_objects_apart) {
 }
 END_TEST
 
+START_TEST(what_is_told_of_objects_takes_memory) {
+        enum { STACKS = 1000 };
+        StackTable table = {};
+        uint32_t object;
+        size_t n_before;
+        char name[16];
+
+        for (unsigned i = 0; i < STACK_OBJECTS_EACH; i++) {
+                (void) snprintf(name, sizeof(name), "%u", i);
+                ck_assert_int_eq(
+                        stack_table_add_object(&table, RECORD_OBJECT_FILE, span_of(name), &object),
+                        0);
+        }
+        n_before = stack_table_bytes(&table);
+        ck_assert_uint_ge(n_before, STACK_OBJECTS_EACH * sizeof(StackObject));
+        for (uint32_t stack = 0; stack < STACKS; stack++)
+                for (object = 1; object <= STACK_OBJECTS_EACH; object++)
+                        ck_assert_int_eq(stack_table_place_object(&table, stack, &object), 0);
+        ck_assert_uint_eq(table.n_pairs, STACKS * STACK_OBJECTS_EACH);
+        ck_assert_uint_ge(stack_table_bytes(&table) - n_before,
+                          table.n_pairs * (2 * sizeof(uint32_t) + sizeof(IndexSlot)) + STACKS);
+        stack_table_done(&table);
+}
+END_TEST
+
 START_TEST(there_is_room_for_so_many_objects) {
         StackTable table = {};
         uint32_t object;
@@ -233,6 +258,7 @@ int main(void) {
         tcase_add_test(tcase, there_is_a_ceiling);
         tcase_add_test(tcase, samples_are_added_by_their_weights);
         tcase_add_test(tcase, a_stack_tells_so_many_objects_apart);
+        tcase_add_test(tcase, what_is_told_of_objects_takes_memory);
         tcase_add_test(tcase, there_is_room_for_so_many_objects);
         tcase_add_test(tcase, names_of_objects_have_a_bound);
         tcase_add_test(tcase, lines_are_folded);

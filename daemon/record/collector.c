@@ -16,6 +16,11 @@
 #include "record/program/source-line.h"
 
 #define MAX_PROCESSES 65536u
+/*
+ * Of all processes: 128 MiB. At the end of a recording, when nothing can end it any more, there is
+ * a sample of each thread that waits, and all of their processes are told.
+ */
+#define MAX_MAPPINGS (4u << 20)
 #define MAX_READY \
         64u /* processes that libdwfl knows at a time: each takes some hundred kilobytes */
 #define TEXT_BYTES (256u << 10)
@@ -39,6 +44,7 @@ typedef struct Process {
         char comm[16];
         Mapping *mappings; /* owned */
         size_t n_mappings;
+        bool is_left_out;      /* there was no room for its mappings */
         UnwindProcess *unwind; /* owned; NULL: it is not ready */
         uint64_t used;         /* the number of the sample that it was last used for */
         JitMap jit;
@@ -318,6 +324,9 @@ static int take_process(Collector *collector, const RecordMessage *message) {
         free(process->mappings);
         collector->n_mappings -= process->n_mappings;
         process->n_mappings = 0;
+        process->is_left_out = n > MAX_MAPPINGS - collector->n_mappings;
+        if (process->is_left_out)
+                n = 0;
         process->mappings = malloc((n + 1) * sizeof(Mapping));
         if (!process->mappings)
                 return -ENOMEM;
@@ -491,6 +500,8 @@ static int add_user_frames(Collector *collector, const RecordSample *sample, Spa
         if (!sample->has_registers)
                 return 0;
         process = find_process(collector, sample->tgid);
+        if (process ? process->is_left_out : collector->n_processes >= MAX_PROCESSES)
+                return add_word(collector, "[too many processes]", n);
         /* It had none to be told of any more. */
         if (!process || process->n_mappings == 0)
                 return add_word(collector, "[process ended]", n);
@@ -1077,7 +1088,11 @@ int collector_find_lines(Collector *collector, uint64_t max_ns, uint64_t *ret_lo
         for (size_t i = 0; i < collector->n_processes; i++) {
                 forget_ready(collector, &collector->processes[i]);
                 forget_jit(collector, &collector->processes[i]);
+                free(collector->processes[i].mappings);
+                collector->processes[i].mappings = NULL;
+                collector->processes[i].n_mappings = 0;
         }
+        collector->n_mappings = 0;
         modules_drop_code(&collector->modules);
         if (!frames || !addresses || !firsts)
                 return -ENOMEM;

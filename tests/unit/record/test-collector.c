@@ -1186,6 +1186,67 @@ START_TEST(many_processes) {
 }
 END_TEST
 
+/* A process of which nothing is kept is not taken for one that has ended. */
+START_TEST(too_many_processes) {
+        RecordSample sample = sample_of(sizeof(stack));
+        RecordProcess process = { .comm = "program" };
+
+        take_program();
+        for (unsigned i = 1; i < 65536; i++) {
+                process.tgid = 1000 + i;
+                ck_assert_int_eq(take(RECORD_MESSAGE_PROCESS, &process, sizeof(process), &text,
+                                      sizeof(text), -EBADF),
+                                 0);
+        }
+        sample.tgid = (uint32_t) process.tgid;
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_frames(), "start work work ");
+        process.tgid = ++sample.tgid;
+        ck_assert_int_eq(take(RECORD_MESSAGE_PROCESS, &process, sizeof(process), &text,
+                              sizeof(text), -EBADF),
+                         0);
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_frames(), "[too many processes] ");
+        /* One that is known may still change. */
+        ck_assert_int_eq(take_process(NULL, 0), 0);
+        sample.tgid = TGID;
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_frames(), "[process ended] ");
+}
+END_TEST
+
+/* 4096 processes have as many as are told of each, and there is no room for another one. */
+START_TEST(too_many_mappings) {
+        static Mapping mappings[RECORD_MAPPINGS_MAX];
+        RecordSample sample = sample_of(sizeof(stack));
+        RecordProcess process = { .comm = "program" };
+
+        ck_assert_int_eq(take_module("/usr/bin/program", program()), 0);
+        mappings[0] = text;
+        for (size_t i = 1; i < RECORD_MAPPINGS_MAX; i++)
+                mappings[i] = (Mapping){ BASE + 0x10000 * i, BASE + 0x10000 * i + 1, 0, 0 };
+        for (unsigned i = 0; i < 4096; i++) {
+                process.tgid = 1000 + i;
+                ck_assert_int_eq(take(RECORD_MESSAGE_PROCESS, &process, sizeof(process), mappings,
+                                      sizeof(mappings), -EBADF),
+                                 0);
+        }
+        sample.tgid = (uint32_t) process.tgid;
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_frames(), "start work work ");
+        ck_assert_int_eq(take_process(&text, 1), 0);
+        sample.tgid = TGID;
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_frames(), "[too many processes] ");
+        /* Until another one has fewer. */
+        ck_assert_int_eq(take(RECORD_MESSAGE_PROCESS, &process, sizeof(process), NULL, 0, -EBADF),
+                         0);
+        ck_assert_int_eq(take_process(&text, 1), 0);
+        ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
+        ck_assert_str_eq(last_frames(), "start work work ");
+}
+END_TEST
+
 /* In a process that may have as much memory as the job: -errno. */
 static int fill_and_find_lines(uint64_t max_held) {
         const struct rlimit limit = { LIMIT_UNWIND_JOB_BYTES, LIMIT_UNWIND_JOB_BYTES };
@@ -1259,6 +1320,8 @@ int main(void) {
         tcase_add_test(tcase, times_of_sampled_threads);
         tcase_add_test(tcase, kinds_that_are_not_for_it);
         tcase_add_test(tcase, many_processes);
+        tcase_add_test(tcase, too_many_processes);
+        tcase_add_test(tcase, too_many_mappings);
         tcase_add_test(tcase, what_is_held_can_be_added_up_anew);
         suite_add_tcase(suite, tcase);
         return check_main(suite);

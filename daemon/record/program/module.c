@@ -67,6 +67,8 @@ static void read_build_id(Elf *elf, char ret[static 2 * BUILD_ID_MAX_BYTES + 1])
 #define TITLES_MAX_BYTES (64u << 20)
 /* The most bytes of frames that libdw reads from one file. The frames of a browser are 20 MiB. */
 #define FRAMES_MAX_BYTES (64u << 20)
+/* About as many bytes libelf takes for each section, for as long as the file is kept. */
+#define SECTION_BYTES 280u
 /* The most bytes of one file that are read for names, and the most that are kept of these names. */
 #define SECTIONS_MAX_BYTES (UINT64_C(256) << 20)
 #define SYMBOLS_MAX_BYTES (UINT64_C(96) << 20)
@@ -156,15 +158,25 @@ static uint64_t bytes_of(Elf_Scn *section, const GElf_Shdr *header) {
                        : UINT64_MAX;
 }
 
-/* Without a section for frames libdw finds them by this segment, and reads the file from there. */
-static bool has_frame_segment(Elf *elf) {
+/*
+ * How much libelf keeps of all segments. *ret_frames: without a section for frames libdw finds them
+ * by one of these, and reads the file from there.
+ */
+static uint64_t bytes_of_segments(Elf *elf, bool *ret_frames) {
+        uint64_t n_bytes = 0;
         GElf_Phdr segment;
         size_t n;
 
-        for (int i = 0; elf_getphdrnum(elf, &n) == 0 && (size_t) i < n; i++)
-                if (gelf_getphdr(elf, i, &segment) && segment.p_type == PT_GNU_EH_FRAME)
-                        return true;
-        return false;
+        *ret_frames = false;
+        for (int i = 0; elf_getphdrnum(elf, &n) == 0 && (size_t) i < n; i++) {
+                if (!gelf_getphdr(elf, i, &segment))
+                        continue;
+                *ret_frames = *ret_frames || segment.p_type == PT_GNU_EH_FRAME;
+                n_bytes += sizeof(segment);
+                if (segment.p_type == PT_NOTE)
+                        n_bytes += segment.p_filesz;
+        }
+        return n_bytes;
 }
 
 static void hide_section(Elf_Scn *section, GElf_Shdr *header) {
@@ -173,8 +185,8 @@ static void hide_section(Elf_Scn *section, GElf_Shdr *header) {
 }
 
 /*
- * Makes of the sections, in memory, what libdw is to see of them. Returns how much of the file it
- * may read.
+ * Makes of the sections, in memory, what libdw is to see of them. Returns how much memory it may
+ * take with what it reads of the file.
  *
  * It finds the frame of an address by the table of .eh_frame_hdr only if that section comes before
  * .eh_frame, where GNU ld puts it. Else it reads all frames of the file, for each process anew: a
@@ -187,7 +199,8 @@ static void hide_section(Elf_Scn *section, GElf_Shdr *header) {
 static uint64_t prepare_sections(Module *module, Elf *elf, int fd) {
         Elf_Scn *section = NULL, *frames = NULL;
         GElf_Shdr header, of_frames = {};
-        uint64_t n_bytes = 0;
+        bool has_frame_segment;
+        uint64_t n_bytes = bytes_of_segments(elf, &has_frame_segment);
         size_t names;
 
         if (elf_getshdrstrndx(elf, &names) != 0)
@@ -198,6 +211,12 @@ static uint64_t prepare_sections(Module *module, Elf *elf, int fd) {
                 bool is_frames = strcmp(name, ".eh_frame") == 0;
                 bool is_table = strcmp(name, ".eh_frame_hdr") == 0;
 
+                n_bytes = number_add_saturating(n_bytes, SECTION_BYTES);
+                /* These are read, too, unless they are hidden below. */
+                if (header.sh_size <= OTHER_MAX_BYTES &&
+                    (header.sh_type == SHT_NOTE || elf_ndxscn(section) == names ||
+                     strcmp(name, ".gnu_debuglink") == 0))
+                        n_bytes = number_add_saturating(n_bytes, header.sh_size);
                 if (strcmp(name, ".gnu_debugdata") == 0) {
                         module->packed_at = header.sh_offset;
                         module->n_packed = header.sh_size;
@@ -217,7 +236,7 @@ static uint64_t prepare_sections(Module *module, Elf *elf, int fd) {
                 } else if (is_table && frames && gelf_update_shdr(frames, &header))
                         (void) gelf_update_shdr(section, &of_frames);
         }
-        if ((!frames || of_frames.sh_type == SHT_NOBITS) && has_frame_segment(elf)) {
+        if ((!frames || of_frames.sh_type == SHT_NOBITS) && has_frame_segment) {
                 off_t end = lseek(fd, 0, SEEK_END);
 
                 n_bytes = number_add_saturating(n_bytes, end < 0 ? UINT64_MAX : (uint64_t) end);

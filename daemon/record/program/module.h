@@ -47,9 +47,9 @@ typedef struct DebugFileName {
 #define ALL_UNPACKED_MAX_BYTES (UINT64_C(128) << 20)
 #define ALL_UNPACKED_MAX_NS (5 * NSEC_PER_SEC)
 typedef struct ModuleCosts {
-        uint64_t n_frame_bytes;    /* call frame information, which libdw keeps whole */
-        uint64_t n_section_bytes;  /* of symbols and their names, read once */
-        uint64_t n_symbol_bytes;   /* of tables that are made of these */
+        uint64_t n_frame_bytes;   /* call frame information, which libdw keeps whole, and headers */
+        uint64_t n_section_bytes; /* of symbols and their names, read once */
+        uint64_t n_symbol_bytes;  /* of tables that are made of these */
         uint64_t n_unpacked_bytes; /* of functions that files have compressed */
         uint64_t unpack_ns;        /* CPU time for these */
 } ModuleCosts;

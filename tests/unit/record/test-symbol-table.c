@@ -319,6 +319,33 @@ START_TEST(many_large_files) {
 }
 END_TEST
 
+/* Each takes a megabyte for headers of sections that are empty, or of notes that say nothing. */
+START_TEST(many_headers) {
+        enum { SECTIONS = 4000, FILES = 200 };
+        const uint64_t at = SMALL_ELF_BYTES;
+        const uint16_t n_sections = SECTIONS;
+        char file[SMALL_ELF_BYTES], sections[7 * sizeof(Elf64_Shdr)];
+        Modules modules = {};
+        size_t n_kept = 0;
+
+        small_elf_make(file);
+        if (_i == 0) {
+                memcpy(file + offsetof(Elf64_Ehdr, e_shoff), &at, sizeof(at));
+                memcpy(file + offsetof(Elf64_Ehdr, e_shnum), &n_sections, sizeof(n_sections));
+        } else
+                small_elf_move(file, 6, at + sizeof(sections), 1 << 20);
+        memcpy(sections, file + SMALL_ELF_SECTIONS_AT, sizeof(sections));
+        for (unsigned i = 0; i < FILES; i++)
+                n_kept +=
+                        add_file(&modules, file, sections, sizeof(sections), (off_t) at + (2 << 20))
+                                ->elf != NULL;
+        ck_assert_uint_gt(n_kept, 100);
+        ck_assert_uint_lt(n_kept, 150);
+        ck_assert_str_eq(function_at(modules.all[0], SMALL_ELF_WORK), "work");
+        modules_done(&modules);
+}
+END_TEST
+
 /* The last descriptor that is kept, and the first one that is not: the build id is known. */
 START_TEST(one_file_too_many) {
         int file = memfd_create("program", MFD_CLOEXEC), fd;
@@ -648,6 +675,7 @@ int main(void) {
         tcase_add_loop_test(tcase, headers_out_of_reach, 0, 6);
         tcase_add_loop_test(tcase, huge_sections, 0, 7);
         tcase_add_test(tcase, many_large_files);
+        tcase_add_loop_test(tcase, many_headers, 0, 2);
         tcase_add_loop_test(tcase, one_file_too_many, 0, 2);
         tcase_add_loop_test(tcase, functions_without_a_size, 0, 2);
         tcase_add_test(tcase, functions_that_were_compressed);

@@ -98,7 +98,6 @@ typedef struct RecordSummary {
         RecordScope scope;
         uint64_t n_processes;      /* whose mappings were read */
         uint64_t n_lost_processes; /* that had ended before */
-        uint64_t n_cut_processes;  /* with more mappings than are told */
         uint64_t n_unread_rest;    /* waits that went on, of which no stack could be read */
         uint64_t n_left_out;       /* samples of the ring that are of threads with another name */
         uint64_t every_ns;         /* a step was to last so long; 0: there are none */

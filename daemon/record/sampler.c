@@ -295,10 +295,8 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
 
                 if (!mapping.is_executable || !name_memory(&mapping))
                         continue;
-                if (n == RECORD_MAPPINGS_MAX) {
-                        sampler->summary.n_cut_processes++;
+                if (n == RECORD_MAPPINGS_MAX)
                         break;
-                }
                 r = tell_file(sampler, known->tgid, root, &mapping, &device, &number);
                 if (r == 0 && number != INDEX_NONE)
                         add_mapping(sampler, &mapping, number, &n);

@@ -2304,7 +2304,8 @@ def huge_programs():
 
 # It maps all files of a directory as code, once it is told to.
 COLLECTOR = """
-import mmap, os, sys, time
+import mmap, os, resource, sys, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 print("ready", flush=True)
 sys.stdin.readline()
 areas = []
@@ -2317,31 +2318,50 @@ while True:
 """
 
 
+@contextlib.contextmanager
+def collecting(directory, n):
+    """A process that is to map so many small programs, which have neither segments nor sections."""
+    head = pathlib.Path("/proc/self/exe").read_bytes()[:64]
+    directory.mkdir()
+    for file in range(n):
+        (directory / str(file)).write_bytes((head[:32] + bytes(16) + head[48:56]).ljust(4096, b"\0"))
+    with subprocess.Popen([sys.executable, "-c", COLLECTOR, directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            expect(process.stdout.readline(), "the load did not begin")
+            yield process
+        finally:
+            process.kill()
+
+
+def collect(process):
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    expect(process.stdout.readline(), "the load ended")
+
+
+@test
+def many_mappings():
+    """the first 1024 mappings of code that a process has are known, by their addresses; what lies behind is unknown"""
+    with daemon() as ctl, temporary() as place, collecting(place / "files", 1100) as process:
+        # Files that are mapped later lie before those of the program's libraries.
+        for tag, is_known in (("few", True), ("many", False)):
+            record(ctl, 1, tag=tag, filter={"pids": [process.pid]}, kernelStacks=False)
+            mine = [stack["frames"] for stack in stacks(ctl, tag)[1] if stack["samples"] > 0]
+            expect(mine and all((frames[-1] != "[unknown]") == is_known for frames in mine), tag, mine)
+            if is_known:
+                collect(process)
+
+
 @test
 def many_files():
     """processes that execute more files than the unwinding job may have descriptors take none from those that it has"""
-    head = pathlib.Path("/proc/self/exe").read_bytes()[:64]
-    # It has neither segments nor sections.
-    program = head[:32] + bytes(8) + bytes(8) + head[48:56] + bytes(8)
     with daemon() as ctl, temporary() as place, known_threads(renamed(ctl, "calm-load")), contextlib.ExitStack() as loads:
-        processes = []
-        for number in range(5):
-            directory = place / str(number)
-            directory.mkdir()
-            for file in range(900):
-                (directory / str(file)).write_bytes(program.ljust(4096, b"\0"))
-            process = loads.enter_context(subprocess.Popen([sys.executable, "-c", COLLECTOR, directory],
-                                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-            loads.callback(process.kill)
-            expect(process.stdout.readline(), "the load did not begin")
-            processes.append(process)
+        processes = [loads.enter_context(collecting(place / str(number), 900)) for number in range(5)]
         with Recording(ctl, tag="rec", periodNs=1_000_000, forNs=5 * SECOND) as recording:
             recording.started()
             time.sleep(1)
             for process in processes:
-                process.stdin.write(b"\n")
-                process.stdin.flush()
-                expect(process.stdout.readline(), "the load ended")
+                collect(process)
             answer(recording.rest())
         modules = [module["path"] for module in rows(documents(file_of(ctl, "rec"))[2]["modules"])]
         expect(sum(path.startswith(str(place)) for path in modules) == 4500, len(modules))

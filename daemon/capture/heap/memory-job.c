@@ -271,7 +271,8 @@ static void stack_step(MemoryWork *work) {
                 local[n_pages] = (struct iovec){ work->stack + at, n };
                 pages[n_pages] = (struct iovec){ (void *) (uintptr_t) (work->sp + at), n };
         }
-        n_read = system->read_memory(system->userdata, (pid_t) work->life.tgid, local, pages,
+        /* By the thread: a leader that has exited has no memory, its siblings have. */
+        n_read = system->read_memory(system->userdata, (pid_t) work->life.tid, local, pages,
                                      n_pages);
         if (n_read < 0) {
                 work->result = text_file_code((int) -n_read);

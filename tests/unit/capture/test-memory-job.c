@@ -351,33 +351,52 @@ END_TEST
 
 static const char mark[] = "a word that lies on the stack";
 
-/* A process that waits for ever, and how it was seen to. */
-static pid_t start_waiting(StackAsked *ret) {
+static void *wait_for_ever(void *tid_fd) {
+        char here[sizeof(mark)];
+        pid_t tid = gettid();
+
+        memcpy(here, mark, sizeof(mark));
+        asm volatile("" : : "r"(here) : "memory");
+        (void) !write(*(int *) tid_fd, &tid, sizeof(tid));
+        for (;;)
+                (void) pause();
+        return NULL;
+}
+
+/* A process one thread of which waits for ever, and how that was seen to. */
+static pid_t start_waiting(bool is_leader, StackAsked *ret) {
         char path[64], line[4096];
         unsigned long long sp = 0, number;
-        pid_t pid = fork();
+        pthread_t thread;
+        pid_t pid, tid;
         FILE *text;
+        int fds[2];
 
+        ck_assert_int_eq(pipe(fds), 0);
+        pid = fork();
         ck_assert_int_ge(pid, 0);
         if (pid == 0) {
-                char here[sizeof(mark)];
-
-                memcpy(here, mark, sizeof(mark));
-                asm volatile("" : : "r"(here) : "memory");
-                for (;;)
-                        (void) pause();
+                if (is_leader)
+                        wait_for_ever(&fds[1]);
+                if (pthread_create(&thread, NULL, wait_for_ever, &fds[1]) != 0)
+                        _exit(1);
+                pthread_exit(NULL);
         }
-        *ret = (StackAsked){ .life = { .tgid = (uint32_t) pid, .tid = (uint32_t) pid } };
+        ck_assert_int_eq(read(fds[0], &tid, sizeof(tid)), sizeof(tid));
+        (void) close(fds[0]);
+        (void) close(fds[1]);
+        *ret = (StackAsked){ .life = { .tgid = (uint32_t) pid, .tid = (uint32_t) tid } };
         while (sp == 0) {
                 (void) usleep(1000);
-                (void) snprintf(path, sizeof(path), "/proc/%d/syscall", (int) pid);
+                (void) snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int) pid,
+                                (int) tid);
                 text = fopen(path, "re");
                 ck_assert_ptr_nonnull(text);
                 if (fgets(line, sizeof(line), text) && line[0] != 'r')
                         ck_assert_int_eq(sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %llx", &sp), 1);
                 (void) fclose(text);
         }
-        (void) snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
+        (void) snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int) pid, (int) tid);
         text = fopen(path, "re");
         ck_assert_ptr_nonnull(text);
         while (fgets(line, sizeof(line), text))
@@ -430,7 +449,7 @@ START_TEST(the_stack_of_a_thread_that_waits_is_read) {
 
         if (check_skips(check_lacks_own_mappings()))
                 return;
-        pid = start_waiting(&asked);
+        pid = start_waiting(true, &asked);
         ask_stack(&asked, &answer);
         ck_assert_uint_eq(answer.failure, HEAP_FAILURE_NONE);
         ck_assert_uint_ge(answer.n, sizeof(mark));
@@ -454,6 +473,28 @@ START_TEST(the_stack_of_a_thread_that_waits_is_read) {
 }
 END_TEST
 
+START_TEST(a_stack_is_read_although_the_leader_has_exited) {
+        unsigned n_left = 1000;
+        StackAnswered answer;
+        StackAsked asked;
+        char path[64], exe[64];
+        pid_t pid;
+
+        if (check_skips(check_lacks_own_mappings()))
+                return;
+        pid = start_waiting(false, &asked);
+        /* It has no memory from then on. */
+        (void) snprintf(path, sizeof(path), "/proc/%d/exe", (int) pid);
+        while (readlink(path, exe, sizeof(exe)) >= 0 && n_left-- > 0)
+                (void) usleep(1000);
+        ask_stack(&asked, &answer);
+        ck_assert_uint_eq(answer.failure, HEAP_FAILURE_NONE);
+        ck_assert_ptr_nonnull(memmem(answer.bytes, answer.n, mark, sizeof(mark)));
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("memory-job");
         TCase *shared = tcase_create("shared");
@@ -472,6 +513,7 @@ int main(void) {
         tcase_add_test(shared, what_is_not_lasting_is_not_kept);
         tcase_add_test(shared, without_a_job_nothing_is_known);
         tcase_add_test(shared, the_stack_of_a_thread_that_waits_is_read);
+        tcase_add_test(shared, a_stack_is_read_although_the_leader_has_exited);
         suite_add_tcase(suite, shared);
         return check_main(suite);
 }

@@ -62,10 +62,12 @@ static void read_peak(Readings *readings, const BatchProcess *process) {
         size_t n;
 
         for (size_t i = 0; i < process->n; i++) {
+                /* A slot whose thread has gone may have the sample of an earlier batch. */
+                if (!slots[i].kept)
+                        continue;
                 if (has_some(&slots[i].sample))
                         return; /* what told of these told of the peak */
-                if (!slots[i].kept ||
-                    !thread_sample_has(&slots[i].sample, METRIC_hiwater_vm_bytes) ||
+                if (!thread_sample_has(&slots[i].sample, METRIC_hiwater_vm_bytes) ||
                     readings_open_thread(readings, process, &slots[i]) != 0 ||
                     text_file_read(slots[i].fd, "status", readings->file, sizeof(readings->file),
                                    &n) != 0 ||

@@ -91,6 +91,19 @@ START_TEST(a_thread_that_has_ended_is_passed_over) {
 }
 END_TEST
 
+/* A thread that could not be opened: its slot has what the batch before left there. */
+START_TEST(the_sample_of_another_batch_tells_nothing) {
+        ThreadSlot *slot = &readings->slots[0];
+
+        thread_sample_put(&slot->sample, METRIC_rss_anon_bytes, 1024);
+        slot->kept = false;
+        process_memory_read(readings, &batch.processes[0]);
+        ck_assert_uint_eq(thread_sample_get(&readings->slots[1].sample, METRIC_hiwater_rss_bytes),
+                          STATUS_PEAK);
+        ck_assert_int_lt(slot->fd, 0);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("process-memory");
         TCase *peak = tcase_create("peak");
@@ -99,6 +112,7 @@ int main(void) {
         tcase_add_test(peak, what_the_backend_told_is_not_read_again);
         tcase_add_test(peak, a_peak_that_is_only_in_status_is_read_for_all);
         tcase_add_test(peak, a_thread_that_has_ended_is_passed_over);
+        tcase_add_test(peak, the_sample_of_another_batch_tells_nothing);
         suite_add_tcase(suite, peak);
         return check_main(suite);
 }

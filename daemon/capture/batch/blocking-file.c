@@ -10,6 +10,8 @@
 #include "kernel/procfs/procfs.h"
 
 #define MAX_TIMES_LATE 2
+/* How often a thread that is ready to run is waited for a while longer. */
+#define MAX_STARVED 7
 
 /* on the thread, which can be left behind */
 
@@ -78,6 +80,8 @@ int blocking_file_read(BlockingFile *file, const BlockingQuestion *question, uin
         (void) snprintf(reading->path, sizeof(reading->path), "%s",
                         question->path ? question->path : "");
         r = blocking_thread_run(file->thread, limit_ns);
+        for (unsigned i = 0; r == -ETIMEDOUT && i < MAX_STARVED; i++)
+                r = blocking_thread_wait(file->thread, BLOCKING_FILE_LEAST_NS);
         if (r == -ETIMEDOUT) {
                 if (owner == file->n_late)
                         file->late[file->n_late++].uid = question->owner;

@@ -41,7 +41,9 @@ typedef struct BlockingQuestion {
 /*
  * Reads the file as text_file_read() does and with its codes, and opens what @question has the path
  * of (O_PATH; *ret_fd is the caller's, and is only set then). *ret is borrowed until the next call.
- * -ETIMEDOUT when that took longer than @limit_ns, or this owner was late before.
+ * -ETIMEDOUT when that took longer than @limit_ns, or this owner was late before. A thread that is
+ * ready to run may lack a processor, which is no fault of the owner: it is given some times
+ * BLOCKING_FILE_LEAST_NS besides, and not more, as a large smaps_rollup keeps it running, too.
  */
 _must_check_ int blocking_file_read(BlockingFile *file, const BlockingQuestion *question,
                                     uint64_t limit_ns, int *ret_fd, Span *ret);

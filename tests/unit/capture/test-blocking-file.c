@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 
 #define LONG_NS (100 * NSEC_PER_SEC)
 #define STUCK "proc/7/task/7/stuck"
+#define N_LINKS 30 /* the kernel follows 40 */
+#define WINDING "link-29"
 
 static Tree tree;
 static BlockingFile file;
@@ -91,6 +94,32 @@ START_TEST(who_is_late_twice_is_asked_no_more) {
 }
 END_TEST
 
+/* Links to links, each by a way that takes the kernel long to go without sleeping. */
+static void make_winding(void) {
+        char target[4000], path[64];
+        size_t n = 0;
+
+        while (n + sizeof("../7/") < sizeof(target) - 16)
+                n += (size_t) sprintf(target + n, "../7/");
+        for (unsigned i = 0; i < N_LINKS; i++) {
+                (void) sprintf(target + n, i == 0 ? "stat" : "link-%u", i - 1);
+                (void) sprintf(path, "proc/7/task/7/link-%u", i);
+                tree_link(&tree, path, target);
+        }
+}
+
+START_TEST(who_waits_for_a_processor_is_not_late) {
+        int fd = -1;
+
+        make_winding();
+        for (int i = 0; i < 3; i++) {
+                ck_assert_int_eq(ask(1, "7/task/7", WINDING, 1, &fd), 0);
+                ck_assert(span_is(text, "seven"));
+                (void) close(fd);
+        }
+}
+END_TEST
+
 START_TEST(owners_that_are_late_are_bounded) {
         int fd = -1;
 
@@ -111,6 +140,7 @@ int main(void) {
         tcase_add_test(reading, a_directory_is_opened_with_its_file);
         tcase_add_test(reading, what_cannot_be_read_leaves_nothing_open);
         tcase_add_test(reading, who_is_late_twice_is_asked_no_more);
+        tcase_add_test(reading, who_waits_for_a_processor_is_not_late);
         tcase_add_test(reading, owners_that_are_late_are_bounded);
         suite_add_tcase(suite, reading);
         return check_main(suite);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/heap/heap-failure.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "kernel/text/text-file.h"
@@ -21,6 +22,8 @@ HeapFailure heap_failure_of_reading(int r, HeapFailure otherwise) {
                 return HEAP_FAILURE_PID_MISSING;
         case TEXT_E_DENIED:
                 return HEAP_FAILURE_PERMISSION;
+        case -ETIMEDOUT:
+                return HEAP_FAILURE_TIMED_OUT;
         default:
                 return otherwise;
         }

@@ -68,34 +68,54 @@ static MemoryLife find_life(const HeapTarget *target) {
 
 /*
  * Checks that the process which was read is the one that the slots are of: a thread that was there
- * before is still there, in the same address space. NONE, PID_MISSING, IDENTITY_CHANGED.
+ * before is still there, in the same address space. NONE, PID_MISSING, IDENTITY_CHANGED; or what
+ * kept us from reading the last one that may be there.
  */
 static HeapFailure confirm(HeapReader *reader, const HeapTarget *target) {
+        HeapFailure failure = HEAP_FAILURE_PID_MISSING;
         Readings *readings = reader->readings;
         ProcStat now;
         Span text;
+        int r;
 
         for (size_t i = 0; i < target->process->n; i++) {
                 ThreadSlot *slot = &target->slots[i];
                 BlockingQuestion file = { .owner = slot->owner, .name = "stat" };
 
-                if (!thread_slot_is_living(slot) ||
-                    readings_open_thread(readings, target->process, slot) != 0)
+                if (!thread_slot_is_living(slot))
                         continue;
+                r = readings_open_thread(readings, target->process, slot);
                 file.dir_fd = slot->fd;
-                if (blocking_file_read(&readings->blocking, &file, BLOCKING_FILE_LEAST_NS, NULL,
-                                       &text) != 0 ||
-                    proc_stat_parse(text, &now) != 0 || now.state == 'Z' || now.state == 'X')
+                if (r == 0)
+                        r = blocking_file_read(&readings->blocking, &file, BLOCKING_FILE_LEAST_NS,
+                                               NULL, &text);
+                if (r != 0) {
+                        HeapFailure cause =
+                                heap_failure_of_reading(r, HEAP_FAILURE_PROCESS_VM_READV);
+
+                        if (cause != HEAP_FAILURE_PID_MISSING)
+                                failure = cause;
+                        continue;
+                }
+                if (proc_stat_parse(text, &now) != 0 || now.state == 'Z' || now.state == 'X')
                         continue;
                 return now.starttime == slot->sample.start_ticks &&
                                        now.start_stack == slot->start_stack
                                ? HEAP_FAILURE_NONE
                                : HEAP_FAILURE_IDENTITY_CHANGED;
         }
-        return HEAP_FAILURE_PID_MISSING;
+        return failure;
 }
 
 /* counters */
+
+/* Once a process. */
+static void count_process(HeapReader *reader, const HeapTarget *target, HeapFailure failure) {
+        if (target->leader)
+                reader->summary->failures[failure]++;
+        else
+                reader->summary->parts[failure]++;
+}
 
 /* None of the process's threads can be read. */
 static void fail_process(HeapReader *reader, const HeapTarget *target, HeapFailure failure) {
@@ -103,10 +123,7 @@ static void fail_process(HeapReader *reader, const HeapTarget *target, HeapFailu
                 if (thread_slot_is_living(&target->slots[i]))
                         thread_slot_note(&target->slots[i], SOURCE_JEMALLOC,
                                          heap_failures[failure].outcome);
-        if (target->leader)
-                reader->summary->failures[failure]++;
-        else
-                reader->summary->parts[failure]++;
+        count_process(reader, target, failure);
 }
 
 static void try_process(HeapReader *reader, const HeapTarget *target) {
@@ -225,14 +242,29 @@ static bool is_valid(const HeapAnsweredProcess *answer, const ThreadCounters *an
         return true;
 }
 
+/*
+ * Counters are found by a thread's number, which another thread of its process may have by now. Its
+ * directory is its own, and is empty when it has exited.
+ */
+static HeapFailure confirm_thread(HeapReader *reader, const HeapTarget *target, ThreadSlot *slot) {
+        int r = readings_open_thread(reader->readings, target->process, slot);
+        HeapFailure failure = heap_failure_of_reading(r, HEAP_FAILURE_PROCESS_VM_READV);
+        struct statx file;
+
+        if (failure == HEAP_FAILURE_NONE &&
+            statx(slot->fd, "stat", AT_STATX_DONT_SYNC, 0, &file) != 0)
+                failure = HEAP_FAILURE_PID_MISSING;
+        return failure == HEAP_FAILURE_PID_MISSING ? HEAP_FAILURE_THREAD_EXITED : failure;
+}
+
 static void take_counters(HeapReader *reader, const HeapTarget *target,
                           const ThreadCounters *answers) {
+        bool was_late = false;
         size_t at = 0;
 
         for (size_t i = 0; i < target->process->n; i++) {
                 ThreadSlot *slot = &target->slots[i];
                 HeapFailure failure;
-                struct statx file;
 
                 if (!thread_slot_is_living(slot))
                         continue;
@@ -241,17 +273,15 @@ static void take_counters(HeapReader *reader, const HeapTarget *target,
                         at++;
                         continue; /* it has no counters */
                 }
-                /*
-                 * Counters are found by a thread's number, which another thread of its process may
-                 * have by now. Its directory is its own, and is empty when it has exited.
-                 */
-                if (failure == HEAP_FAILURE_NONE &&
-                    (readings_open_thread(reader->readings, target->process, slot) != 0 ||
-                     statx(slot->fd, "stat", AT_STATX_DONT_SYNC, 0, &file) != 0))
-                        failure = HEAP_FAILURE_THREAD_EXITED;
+                if (failure == HEAP_FAILURE_NONE)
+                        failure = confirm_thread(reader, target, slot);
                 if (failure != HEAP_FAILURE_NONE) {
                         thread_slot_note(slot, SOURCE_JEMALLOC, heap_failures[failure].outcome);
-                        reader->summary->failures[failure]++;
+                        if (failure != HEAP_FAILURE_TIMED_OUT)
+                                reader->summary->failures[failure]++;
+                        else if (!was_late)
+                                count_process(reader, target, failure);
+                        was_late |= failure == HEAP_FAILURE_TIMED_OUT;
                 } else {
                         thread_sample_put(&slot->sample, METRIC_allocated_bytes,
                                           answers[at].allocated);
@@ -276,7 +306,9 @@ static void take_answer(HeapReader *reader, const HeapTarget *target,
         /* Something may be missing because the process is no more. */
         if (is_tried && (failure != HEAP_FAILURE_NONE || answer->was_read))
                 identity = confirm(reader, target);
-        if (identity != HEAP_FAILURE_NONE)
+        if (failure == HEAP_FAILURE_NONE ||
+            (identity != HEAP_FAILURE_NONE &&
+             heap_failures[identity].outcome == SOURCE_OUTCOME_vanished))
                 failure = identity;
         if (failure != HEAP_FAILURE_NONE)
                 fail_process(reader, target, failure);

@@ -299,6 +299,29 @@ START_TEST(a_process_that_is_known_to_have_none_costs_no_call) {
 }
 END_TEST
 
+/* Whoever keeps us from its files has not ended for that. */
+START_TEST(an_owner_who_was_late_is_not_taken_for_gone) {
+        (void) add_glibc(0);
+        (void) add_glibc(1);
+        begin();
+        readings->blocking.n_late = 1;
+        readings->blocking.late[0].uid = readings->slots[1].owner = 30;
+        readings->blocking.late[0].n = 2;
+        if (_i == 0)
+                readings->slots[0].owner = 30;
+        read_process();
+        if (_i == 0)
+                check_absent(0, SOURCE_OUTCOME_other);
+        else
+                check_read(0);
+        check_absent(1, SOURCE_OUTCOME_other);
+        ck_assert_uint_eq(summary.failures[HEAP_FAILURE_TIMED_OUT], 1);
+        ck_assert_uint_eq(summary.failures[HEAP_FAILURE_PID_MISSING], 0);
+        ck_assert_uint_eq(summary.failures[HEAP_FAILURE_THREAD_EXITED], 0);
+        end();
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("heap-reader");
         TCase *known = tcase_create("known");
@@ -314,6 +337,7 @@ int main(void) {
                 tcase_add_test(pointers, threads_of_glibc_in_a_namespace_need_no_number);
                 tcase_add_test(pointers, a_pointer_that_is_not_known_is_not_looked_for);
                 tcase_add_test(pointers, a_thread_of_musl_has_the_number_that_we_know);
+                tcase_add_loop_test(pointers, an_owner_who_was_late_is_not_taken_for_gone, 0, 2);
                 tcase_add_checked_fixture(known, setup, teardown);
                 tcase_add_test(known, a_process_that_is_known_to_have_none_costs_no_call);
         }

@@ -3,6 +3,7 @@
 """Processes that stand still in every way, and files of /proc that fail, lie or never answer."""
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -180,6 +181,59 @@ def an_execve_that_never_ends_costs_its_own_process_only():
                     rows = {row["tid"]: row for row in document["rows"]}
                     expect(all(rows[pid]["run_time_ns"] > 0 for pid in pids), "their rows", pids)
                 wait_until(lambda: not daemon.children(), what="the job to end")
+
+
+# Starts many of these, one after the other.
+STORM = """
+import os, sys, time
+for _ in range(1000):
+    if os.fork() == 0:
+        os.open(sys.argv[1], os.O_RDONLY | os.O_CLOEXEC)
+        os.setuid(60017)
+        os.execv("/bin/sleep", ["sleep", "100"])
+    time.sleep(0.001)
+time.sleep(1000)
+"""
+
+
+@contextlib.contextmanager
+def storm_of_executors(fuse):
+    process = subprocess.Popen([sys.executable, "-c", STORM, str(fuse.path("file"))], start_new_session=True)
+
+    def kill_all():
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return True
+        return False
+    try:
+        expect(fuse.waiting.wait(20), "nobody closed the file")
+        yield
+    finally:
+        fuse.release()
+        process.kill()
+        process.wait()
+        wait_until(kill_all, what="the executors to end")
+
+
+@test
+def processes_that_hang_in_execve_from_their_birth_hold_up_no_capture():
+    """captures through BPF wait for nobody who is born meanwhile and never comes back from execve(2)"""
+    need_root()
+    with temporary() as directory, Fuse(directory / "fuse", {"file": b"x"}, silent_flush=True) as fuse:
+        config = directory / "config"
+        config.write_text("[Jobs]\nCaptureTime=20s\n", encoding="ascii")
+        with Daemon(directory, options=["--config", str(config)]) as daemon:
+            first = daemon("capture", "--backend", "bpf")
+            if first.status != 0:
+                raise Skip(first.err.strip())
+            with storm_of_executors(fuse):
+                begin = time.monotonic()
+                for i in range(8):
+                    done = daemon("capture", "--backend", "bpf")
+                    expect_equal((done.status, done.err), (0, ""), "capture number", i)
+                print(f"# {(time.monotonic() - begin) / 8:.2f} s a capture while such processes are started")
+            wait_until(lambda: not daemon.children(), what="the job to end")
 
 
 @test

@@ -33,7 +33,9 @@ static bool bpf_probe(const CaptureHost *host) {
  *
  * There are hosts whose kernel keeps processes from BPF programs. The kernel also counts all
  * threads: when the table has fewer, the processes of /proc that it lacks are read from files, in
- * batches of their own.
+ * batches of their own. They are those that /proc lists before the table is read and after it. Who
+ * was born meanwhile is for the next capture: to read their files would let everybody who starts
+ * processes choose how they are read.
  */
 
 typedef struct BpfWalk {
@@ -46,6 +48,7 @@ typedef struct BpfWalk {
         bool wants_ledger;          /* only a capture of all threads has use for those that ended */
         bool is_within;             /* the process at hand was begun in an earlier batch */
         BatchProcess process;
+        ProcWalk before;  /* processes that were there before the table was read */
         ProcWalk missing; /* processes that the table lacks */
         size_t n_filled;  /* of these: those before were read */
         void *files;      /* owned: the walk through one of them, or NULL */
@@ -71,6 +74,7 @@ static void bpf_walk_free(void *userdata) {
         if (!walk)
                 return;
         procfs_backend.walk_free(walk->files);
+        proc_walk_done(&walk->before);
         proc_walk_done(&walk->missing);
         free(walk->records);
         walk->tasks = task_table_free(walk->tasks);
@@ -98,22 +102,33 @@ static bool is_wanted(const BpfWalk *walk, pid_t tgid) {
         return walk->only == 0 || tgid == walk->only || tgid == 1;
 }
 
-/* Leaves in walk->missing what the table lacks. Without a list nothing is filled in. */
-static int find_missing(BpfWalk *walk) {
+/* Where they cannot be listed there are none. */
+static int list_processes(const CaptureHost *host, ProcWalk *ret) {
         _cleanup_(fd_closep) int fd = -EBADF;
-        size_t n = 0;
+        int r = text_file_open_directory(host->proc_fd, ".", &fd);
+
+        if (r == 0)
+                r = proc_walk_list(ret, fd);
+        return r < 0 ? r : 0;
+}
+
+/* Leaves in walk->missing what the table lacks. */
+static int find_missing(BpfWalk *walk) {
+        const ProcWalk *before = &walk->before;
+        size_t n = 0, n_before = 0;
         int r;
 
-        r = text_file_open_directory(walk->host->proc_fd, ".", &fd);
-        if (r == 0)
-                r = proc_walk_list(&walk->missing, fd);
-        if (r != 0)
-                return r < 0 ? r : 0;
+        r = list_processes(walk->host, &walk->missing);
+        if (r < 0)
+                return r;
         for (size_t i = 0; i < walk->missing.n_ids; i++) {
                 pid_t tgid = walk->missing.ids[i];
                 size_t at = task_table_search(walk->tasks, tgid, 0);
 
-                if (is_wanted(walk, tgid) &&
+                while (n_before < before->n_ids && before->ids[n_before] < tgid)
+                        n_before++;
+                if (n_before < before->n_ids && before->ids[n_before] == tgid &&
+                    is_wanted(walk, tgid) &&
                     (at == task_table_count(walk->tasks) || process_at(walk, at) != tgid))
                         walk->missing.ids[n++] = tgid;
         }
@@ -134,8 +149,9 @@ static int bpf_walk_new(const CaptureHost *host, pid_t only, Tally *tally, void 
         walk->only = only;
         walk->wants_ledger =
                 host->ledger && only == 0 && !host->heard_exits && ledger_is_kept(host->ledger);
+        r = list_processes(host, &walk->before);
         /* The living, and with them those that ended: each thread is among the one or the other. */
-        if (walk->wants_ledger)
+        if (walk->wants_ledger && r == 0)
                 r = ledger_begin(host->ledger, host->main_pid);
         if (walk->wants_ledger && r == 0) {
                 r = task_table_read(host->task_fd, &walk->tasks);
@@ -409,7 +425,7 @@ static void bpf_confirm(void *userdata, const BatchProcess *process) {
         if (has_records(reader->readings))
                 return;
         procfs_backend.confirm(reader->files, process);
-        /* A process that was born after the pass, and has ended, is in the ledger or will be. */
+        /* A process that has ended since the pass is in the ledger or will be. */
         if (host->ledger && host->ledger->is_read)
                 readings_leave_zombies_out(reader->readings, process);
 }

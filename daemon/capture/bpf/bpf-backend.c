@@ -390,7 +390,7 @@ static void bpf_read_batch(void *userdata) {
 
         if (!has_records(readings)) {
                 if (!reader->files)
-                        readings->error = procfs_backend.reader_new(readings, &reader->files);
+                        readings->error = procfs_reader_new_guarded(readings, &reader->files);
                 if (readings->error == 0)
                         procfs_backend.read(reader->files);
                 return;

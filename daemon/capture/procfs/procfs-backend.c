@@ -24,6 +24,29 @@ static size_t format_path(pid_t pid, const char *suffix, char *ret_path) {
         return n + n_suffix;
 }
 
+/* Reads stat of the leader of a process, below @dir_fd; by @guard, unless that is NULL. */
+static int read_leader(pid_t tgid, int dir_fd, BlockingFile *guard,
+                       char file[static PROCFS_BUFFER_BYTES], ProcStat *ret) {
+        _cleanup_(fd_closep) int fd = -EBADF;
+        char path[PATH_BYTES];
+        Span text = { file, 0 };
+        int r;
+
+        *ret = (ProcStat){};
+        if (guard) {
+                BlockingQuestion question = { .dir_fd = dir_fd, .path = path, .name = "stat" };
+
+                (void) format_path(tgid, "/status", path);
+                question.owner = task_reader_find_owner(dir_fd, path, file);
+                (void) format_path(tgid, "", path);
+                r = blocking_file_read(guard, &question, BLOCKING_FILE_LEAST_NS, &fd, &text);
+        } else {
+                (void) format_path(tgid, "/stat", path);
+                r = text_file_read(dir_fd, path, file, PROCFS_BUFFER_BYTES, &text.n);
+        }
+        return r == 0 ? proc_stat_parse(text, ret) : r;
+}
+
 /* the walk: processes in ascending order, the threads of each when its turn comes */
 
 typedef struct ProcfsWalk {
@@ -35,6 +58,8 @@ typedef struct ProcfsWalk {
         size_t n_given;   /* of these threads, to batches */
         bool has_process;
         BatchProcess process; /* the one at hand; first and n are set for each batch */
+        bool is_guarded;
+        BlockingFile blocking;
         char file[PROCFS_BUFFER_BYTES];
 } ProcfsWalk;
 
@@ -45,6 +70,7 @@ static void procfs_walk_free(void *userdata) {
                 return;
         proc_walk_done(&walk->processes);
         proc_walk_done(&walk->threads);
+        (void) blocking_thread_free(walk->blocking.thread);
         free(walk);
 }
 
@@ -98,6 +124,7 @@ int procfs_walk_one(const CaptureHost *host, pid_t pid, Tally *tally, void **ret
         }
         walk->host = host;
         walk->tally = tally;
+        walk->is_guarded = true;
         *ret = walk;
         return 0;
 }
@@ -143,7 +170,6 @@ static int open_process(ProcfsWalk *walk) {
         BatchProcess *process = &walk->process;
         char path[PATH_BYTES];
         ProcStat stat;
-        size_t n;
         int r;
 
         *process = (BatchProcess){ .tgid = tgid };
@@ -163,10 +189,9 @@ static int open_process(ProcfsWalk *walk) {
                 return 0;
         /* It is read in several batches, all with this name and start time. */
         process->is_split = true;
-        (void) format_path(tgid, "/stat", path);
-        if (text_file_read(walk->host->proc_fd, path, walk->file, sizeof(walk->file), &n) != 0)
-                return 0;
-        if (proc_stat_parse((Span){ walk->file, n }, &stat) != 0 && !stat.has_identity)
+        r = read_leader(tgid, walk->host->proc_fd, walk->is_guarded ? &walk->blocking : NULL,
+                        walk->file, &stat);
+        if (r != 0 && !stat.has_identity)
                 return 0;
         process->has_leader = true;
         process->start_ticks = stat.starttime;
@@ -215,17 +240,12 @@ static int procfs_walk_next(void *userdata, Batch *batch) {
 /* reading */
 
 /* Every batch of a process that is read in parts must find the same process. */
-static int check_same_process(Readings *readings, const BatchProcess *process, int task_fd) {
-        char path[PATH_BYTES];
+static int check_same_process(TaskReader *reader, const BatchProcess *process, int task_fd) {
+        Readings *readings = reader->readings;
         ProcStat stat;
-        size_t n;
-        int r;
+        int r = read_leader(process->tgid, task_fd, reader->is_guarded ? &readings->blocking : NULL,
+                            readings->file, &stat);
 
-        (void) format_path(process->tgid, "/stat", path);
-        r = text_file_read(task_fd, path, readings->file, sizeof(readings->file), &n);
-        if (r != 0)
-                return r;
-        r = proc_stat_parse((Span){ readings->file, n }, &stat);
         if (!stat.has_identity)
                 return r;
         return stat.starttime == process->start_ticks ? 0 : TEXT_E_VANISHED;
@@ -248,7 +268,7 @@ static void read_threads(TaskReader *reader, const BatchProcess *process) {
                 task_fd = openat(proc_fd, path, flags);
                 error = task_fd < 0 ? text_file_code(errno) : 0;
                 if (error == 0 && process->is_split && process->has_leader)
-                        error = check_same_process(readings, process, task_fd);
+                        error = check_same_process(reader, process, task_fd);
         }
         for (size_t i = 0; i < process->n; i++) {
                 ThreadSlot *slot = &readings->slots[process->first + i];
@@ -267,6 +287,14 @@ static void read_threads(TaskReader *reader, const BatchProcess *process) {
                 slot->vanished = r == TEXT_E_ABSENT || r == TEXT_E_VANISHED;
                 thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
         }
+}
+
+int procfs_reader_new_guarded(Readings *readings, void **ret) {
+        int r = task_reader_new(readings, ret);
+
+        if (r == 0)
+                ((TaskReader *) *ret)->is_guarded = true;
+        return r;
 }
 
 static void procfs_read_batch(void *userdata) {
@@ -316,20 +344,19 @@ static void procfs_read_batch(void *userdata) {
  * its last file is read: too unlikely to read one more file of each such process.
  */
 static void procfs_confirm(void *userdata, const BatchProcess *process) {
-        Readings *readings = ((TaskReader *) userdata)->readings;
         ThreadSlot *leader = process->leader;
         const ThreadSample *sample;
         bool is_same;
         ProcStat now;
-        size_t n;
+        Span text;
         int r;
 
         if (!leader || !leader->kept || leader->num_threads <= 1)
                 return;
         sample = &leader->sample;
-        r = text_file_read(leader->fd, "stat", readings->file, sizeof(readings->file), &n);
+        r = task_reader_read_stat(userdata, leader, &text);
         if (r == 0)
-                r = proc_stat_parse((Span){ readings->file, n }, &now);
+                r = proc_stat_parse(text, &now);
         if (r != 0)
                 is_same = r != TEXT_E_ABSENT && r != TEXT_E_VANISHED;
         else if (leader->is_zombie)

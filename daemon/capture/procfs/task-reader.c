@@ -11,25 +11,56 @@
 #include "kernel/procfs/proc-sched.h"
 #include "kernel/procfs/proc-task.h"
 
+uint32_t task_reader_find_owner(int dir_fd, const char *path,
+                                char file[static PROCFS_BUFFER_BYTES]) {
+        ProcStatus status;
+        size_t n;
+
+        if (text_file_read(dir_fd, path, file, PROCFS_BUFFER_BYTES, &n) != 0)
+                return 0;
+        (void) !proc_status_parse((Span){ file, n }, &status);
+        return status.has_uid ? status.uid : 0;
+}
+
+static int read_text(TaskReader *reader, const ThreadSlot *slot, const char *name, Span *ret) {
+        Readings *readings = reader->readings;
+        size_t n = 0;
+        int r = text_file_read(slot->fd, name, readings->file, sizeof(readings->file), &n);
+
+        *ret = (Span){ readings->file, n };
+        return r;
+}
+
+/* The same of a file that may wait. */
+static int read_waiting(TaskReader *reader, const ThreadSlot *slot, const char *name, Span *ret) {
+        const BlockingQuestion file = { .owner = slot->owner, .dir_fd = slot->fd, .name = name };
+
+        if (!reader->is_guarded)
+                return read_text(reader, slot, name, ret);
+        return blocking_file_read(&reader->readings->blocking, &file, BLOCKING_FILE_LEAST_NS, NULL,
+                                  ret);
+}
+
+int task_reader_read_stat(TaskReader *reader, const ThreadSlot *slot, Span *ret) {
+        return read_waiting(reader, slot, "stat", ret);
+}
+
 /*
  * Reads a file that this kernel has for every thread: if it is missing, the thread has gone. False
  * when there is no text; the outcome is noted.
  */
 static bool read_file(TaskReader *reader, ThreadSlot *slot, SourceId source, const char *name,
                       Span *ret) {
-        Readings *readings = reader->readings;
-        size_t n;
         int r;
 
-        if (!readings->host->gates.has_file[source]) {
+        if (!reader->readings->host->gates.has_file[source]) {
                 thread_slot_note(slot, source, SOURCE_OUTCOME_unsupported);
                 return false;
         }
-        r = text_file_read(slot->fd, name, readings->file, sizeof(readings->file), &n);
-        if (r == 0) {
-                *ret = (Span){ readings->file, n };
+        r = source == SOURCE_IO ? read_waiting(reader, slot, name, ret)
+                                : read_text(reader, slot, name, ret);
+        if (r == 0)
                 return true;
-        }
         thread_slot_note(slot, source, text_file_outcome(r));
         if (r == TEXT_E_ABSENT || r == TEXT_E_VANISHED)
                 thread_slot_vanish(slot);
@@ -46,17 +77,19 @@ static void read_stat(TaskReader *reader, ThreadSlot *slot) {
         const CaptureSystem *system = readings->host->system;
         ThreadSample *sample = &slot->sample;
         ProcStat stat;
-        size_t n;
+        Span text;
         int r;
 
-        r = text_file_read(slot->fd, "stat", readings->file, sizeof(readings->file), &n);
+        if (reader->is_guarded)
+                slot->owner = task_reader_find_owner(slot->fd, "status", readings->file);
+        r = task_reader_read_stat(reader, slot, &text);
         slot->seen_ns = system->now_ns(system->userdata);
         if (r != 0) {
                 thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
                 slot->vanished = r == TEXT_E_ABSENT || r == TEXT_E_VANISHED;
                 return;
         }
-        r = proc_stat_parse((Span){ readings->file, n }, &stat);
+        r = proc_stat_parse(text, &stat);
         thread_slot_note(slot, SOURCE_STAT, text_file_outcome(r));
         if (!stat.has_identity)
                 return;

@@ -10,6 +10,10 @@
  * worth. Taskstats finds a thread by its number, where the files are read through a descriptor of
  * it, so an answer is used only when it is about the life that stat was read from. For threads
  * without an answer two more files are read.
+ *
+ * A guarded one reads the files that wait for an execve(2) of the process, which are stat and io,
+ * on the blocking thread of the readings: that costs more than to read them, but no process holds
+ * it up for long.
  */
 
 #include <stdbool.h>
@@ -20,6 +24,7 @@
 
 typedef struct TaskReader {
         Readings *readings;         /* borrowed */
+        bool is_guarded;            /* set before it reads */
         size_t n_words;             /* a size of masks that the kernel accepts */
         TaskstatsSocket *taskstats; /* owned; NULL: it is not asked */
         SourceOutcome no_taskstats; /* of every thread then */
@@ -38,6 +43,15 @@ void task_reader_free(void *reader);
  * stat cannot be read.
  */
 void task_reader_read(TaskReader *reader, ThreadSlot *slot);
+
+/* 0, or as text_file_read() and blocking_file_read(); *ret is borrowed until the next reading. */
+_must_check_ int task_reader_read_stat(TaskReader *reader, const ThreadSlot *slot, Span *ret);
+/*
+ * The uid of the process or thread that @path below @dir_fd is the status of, a file that waits for
+ * nobody; 0 where it cannot be read. @file is room for it.
+ */
+uint32_t task_reader_find_owner(int dir_fd, const char *path,
+                                char file[static PROCFS_BUFFER_BYTES]);
 
 /* For all slots that are kept so far; some of them may turn out to have vanished. */
 void task_reader_ask(TaskReader *reader);

@@ -204,7 +204,7 @@ static int complain_locked(Spool *spool, int dir_fd) {
 
 /*
  * Whoever may read the directory may lock it, so a lock is never waited for without a bound. A job
- * holds it for a few system calls, and while it copies a snapshot to rename it.
+ * holds it for a few system calls, and never while it writes a file.
  */
 int spool_lock(Spool *spool, int *ret_fd) {
         const struct timespec pause = { .tv_nsec = RETRY_NS };

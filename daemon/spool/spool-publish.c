@@ -329,10 +329,12 @@ int spool_free_name(Spool *spool, const char *name, char ret_name[static SPOOL_N
         return SPOOL_E_EXISTS;
 }
 
-/* Publishes a copy of @from with the new head and of the same time. Under the lock. */
-static int publish_copy(Spool *spool, int from, const char *new_name, Head *head) {
+/*
+ * Copies @from into a temporary of the new name, and syncs it. Not under the lock: a file may be so
+ * large that others would give up waiting.
+ */
+static int make_copy(Spool *spool, int from, const char *new_name, Head *head, int *ret) {
         _cleanup_(fd_closep) int to = -EBADF;
-        struct stat st;
         uint64_t n_bytes;
         int r;
 
@@ -348,17 +350,14 @@ static int publish_copy(Spool *spool, int from, const char *new_name, Head *head
         if (r == 0)
                 r = spool_sync_fd(to);
         if (r == 0)
-                r = fstat(from, &st) < 0 ? -errno : set_published(to, spool_published_ns(&st));
-        if (r == 0)
-                r = publish(spool, to, new_name, false, 0, NULL);
-        if (r == 0)
-                spool_describe(to, head);
-        spool_discard(spool, to);
+                *ret = TAKE_FD(to);
+        else
+                spool_discard(spool, to);
         return r;
 }
 
 int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
-        _cleanup_(fd_closep) int lock = -EBADF;
+        _cleanup_(fd_closep) int lock = -EBADF, copy = -EBADF;
         char free_name[SPOOL_NAME_BYTES];
         int r;
 
@@ -368,14 +367,25 @@ int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
         r = mark_published(spool, fd);
         if (r == 0)
                 r = publish(spool, fd, head->name, false, 0, NULL);
-        if (r == 0)
-                spool_describe(fd, head);
-        if (r == SPOOL_E_EXISTS) {
-                /* Under the lock, the name that is found free stays free. */
+        while (r == SPOOL_E_EXISTS) {
+                /* The head has the name, so each attempt takes a copy, for which nobody waits. */
+                lock = fd_close(lock);
+                spool_discard(spool, copy);
+                copy = fd_close(copy);
                 r = spool_free_name(spool, name, free_name);
+                if (r != 0)
+                        break;
+                r = make_copy(spool, fd, free_name, head, &copy);
                 if (r == 0)
-                        r = publish_copy(spool, fd, free_name, head);
+                        r = spool_lock(spool, &lock);
+                if (r == 0)
+                        r = mark_published(spool, copy);
+                if (r == 0)
+                        r = publish(spool, copy, head->name, false, 0, NULL);
         }
+        if (r == 0)
+                spool_describe(copy >= 0 ? copy : fd, head);
+        spool_discard(spool, copy);
         return spool_explain(spool, r);
 }
 
@@ -413,29 +423,43 @@ int spool_remove(Spool *spool, Head *heads, size_t n, uid_t uid, size_t *ret_cul
         return spool_explain(spool, r);
 }
 
-/* One lock covers both steps, so the file that is removed is the one that was copied. */
-static int rename_snapshot(Spool *spool, const char *name, const char *new_name, uid_t uid,
-                           Head *head) {
-        _cleanup_(fd_closep) int lock = -EBADF, from = -EBADF;
-        char file[SPOOL_FILE_BYTES];
-        int r;
+/* Returned besides SPOOL_E_*: another file has got the name meanwhile, and nothing was done. */
+enum { RENAME_OVERTAKEN = 1000 };
 
-        if (!spool_file_name(name, file))
-                return SPOOL_E_NOT_FOUND;
-        r = spool_lock(spool, &lock);
-        if (r != 0)
-                return r;
-        r = check_owner(spool, name, uid);
+/* Under the lock. */
+static int open_old(Spool *spool, const char *name, const char *new_name, uid_t uid, int *ret_fd,
+                    Head *ret_head) {
+        int r = check_owner(spool, name, uid);
+
         if (r != 0)
                 return r;
         r = spool_stat(spool, new_name, NULL);
         if (r != SPOOL_E_NOT_FOUND)
                 return r == 0 ? SPOOL_E_EXISTS : r;
-        r = spool_open_snapshot(spool, name, &from, head);
+        return spool_open_snapshot(spool, name, ret_fd, ret_head);
+}
+
+/*
+ * Under the lock. It was free for others while the copy was made, so the old name must still mean
+ * the file that was copied: the one that is removed.
+ */
+static int replace_old(Spool *spool, const char *name, int from, int copy, const char *new_name) {
+        char file[SPOOL_FILE_BYTES];
+        struct stat st, now;
+        int r;
+
+        if (!spool_file_name(name, file))
+                return SPOOL_E_NOT_FOUND;
+        r = spool_stat(spool, name, &now);
+        if (r == 0 && fstat(from, &st) < 0)
+                r = -errno;
         if (r != 0)
                 return r;
-        head->tagged = true;
-        r = publish_copy(spool, from, new_name, head);
+        if (now.st_dev != st.st_dev || now.st_ino != st.st_ino)
+                return RENAME_OVERTAKEN;
+        r = set_published(copy, spool_published_ns(&st));
+        if (r == 0)
+                r = publish(spool, copy, new_name, false, 0, NULL);
         if (r != 0)
                 return r;
         if (unlinkat(spool->dir_fd, file, 0) < 0 && errno != ENOENT) {
@@ -451,6 +475,30 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
         return spool_sync_fd(spool->dir_fd);
 }
 
+static int rename_snapshot(Spool *spool, const char *name, const char *new_name, uid_t uid,
+                           Head *head) {
+        _cleanup_(fd_closep) int lock = -EBADF, from = -EBADF, copy = -EBADF;
+        int r;
+
+        r = spool_lock(spool, &lock);
+        if (r == 0)
+                r = open_old(spool, name, new_name, uid, &from, head);
+        if (r != 0)
+                return r;
+        lock = fd_close(lock);
+        head->tagged = true;
+        r = make_copy(spool, from, new_name, head, &copy);
+        if (r != 0)
+                return r;
+        r = spool_lock(spool, &lock);
+        if (r == 0)
+                r = replace_old(spool, name, from, copy, new_name);
+        if (r == 0)
+                spool_describe(copy, head);
+        spool_discard(spool, copy);
+        return r;
+}
+
 int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid, Head *ret_head) {
         _cleanup_(head_done) Head head = {};
         int r;
@@ -459,7 +507,12 @@ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid
                 return SPOOL_E_UNAVAILABLE;
         if (snapshot_name_new_complaint(span_of(new_name)))
                 return -EINVAL;
-        r = rename_snapshot(spool, name, new_name, uid, &head);
+        /* Its owner may replace it again and again; the time limit of the job ends that. */
+        do {
+                head_done(&head);
+                head = (Head){};
+                r = rename_snapshot(spool, name, new_name, uid, &head);
+        } while (r == RENAME_OVERTAKEN);
         if (r != 0)
                 return spool_explain(spool, r);
         if (ret_head) {

@@ -206,9 +206,10 @@ _must_check_ int spool_publish_untagged(Spool *spool, int fd, const char *name, 
 _must_check_ int spool_remove(Spool *spool, Head *heads, size_t n, uid_t uid, size_t *ret_culprit);
 /*
  * Renames the snapshot @name and marks it as tagged: publishes a copy with a new head and the time
- * of publishing of the old file, then removes that, so a crash in between leaves both. Only for its
- * owner (@uid 0: any). @ret_head may be NULL; call head_done() on it after 0. SPOOL_E_NOT_FOUND,
- * _EXISTS, _DAMAGED, _NOT_OWNER, _FULL.
+ * of publishing of the old file, then removes that, so a crash in between leaves both. Others can
+ * change the spool while the copy is made; a snapshot that replaces @name meanwhile is renamed in
+ * its place. Only for its owner (@uid 0: any). @ret_head may be NULL; call head_done() on it after
+ * 0. SPOOL_E_NOT_FOUND, _EXISTS, _DAMAGED, _NOT_OWNER, _FULL.
  */
 _must_check_ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid,
                               Head *ret_head);

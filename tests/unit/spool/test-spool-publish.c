@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -361,6 +362,96 @@ START_TEST(a_damaged_body_is_not_renamed) {
 }
 END_TEST
 
+/* Called while a file of the spool is synced, in place of the C library's function. */
+static void (*on_sync)(void);
+
+int fsync(int fd) {
+        void (*now)(void) = on_sync;
+        struct stat st;
+
+        if (now && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+                on_sync = NULL;
+                now();
+        }
+        return (int) syscall(SYS_fsync, fd);
+}
+
+static void add_another(void) {
+        spool->patience_ns = NSEC_PER_SEC / 10;
+        put("other", 30, 1000, true);
+}
+
+static void expect_another(void) {
+        on_sync = add_another;
+}
+
+static void replace_a(void) {
+        int fd = make_snapshot("a", 40, 1000, true);
+
+        spool->patience_ns = NSEC_PER_SEC / 10;
+        ck_assert_int_eq(spool_publish(spool, fd, "a", true, 1000, NULL), 0);
+        (void) close(fd);
+}
+
+static void remove_a(void) {
+        spool->patience_ns = NSEC_PER_SEC / 10;
+        ck_assert_int_eq(remove_one(spool, "a", 1000), 0);
+}
+
+static void take_b(void) {
+        spool->patience_ns = NSEC_PER_SEC / 10;
+        put("b", 50, 1000, true);
+}
+
+static const struct {
+        void (*meanwhile)(void);
+        int result;
+        uint64_t start_ns; /* of "b", which was there at first as "a" */
+        const char *list;
+} meanwhile_rows[] = {
+        { add_another, 0, 10, "other b " },
+        { replace_a, 0, 40, "b " },
+        { remove_a, SPOOL_E_NOT_FOUND, 0, "" },
+        { take_b, SPOOL_E_EXISTS, 50, "b a " },
+};
+
+START_TEST(nobody_waits_for_the_copy_of_a_renamed_snapshot) {
+        Head head;
+        int fd;
+
+        put("a", 10, 1000, false);
+        on_sync = meanwhile_rows[_i].meanwhile;
+        ck_assert_int_eq(spool_rename(spool, "a", "b", 1000, NULL), meanwhile_rows[_i].result);
+        ck_assert(!on_sync);
+        check_list(meanwhile_rows[_i].list);
+        if (meanwhile_rows[_i].start_ns == 0)
+                return;
+        ck_assert_int_eq(spool_open_snapshot(spool, "b", &fd, &head), 0);
+        ck_assert_str_eq(head.name, "b");
+        ck_assert_uint_eq(head.start_realtime_ns, meanwhile_rows[_i].start_ns);
+        ck_assert_int_eq(snapshot_file_check_digest(fd, NULL), 0);
+        head_done(&head);
+        (void) close(fd);
+}
+END_TEST
+
+START_TEST(nobody_waits_for_the_copy_of_a_capture_whose_name_is_taken) {
+        Head head = test_head("t", 20, 1000);
+        int fd;
+
+        put("t", 10, 1000, false);
+        fd = make_snapshot("t", 20, 1000, false);
+        ck_assert_int_eq(spool_sync_fd(fd), 0);
+        /* Its own sync comes first, and that of the copy second. */
+        on_sync = expect_another;
+        ck_assert_int_eq(spool_publish_untagged(spool, fd, "t", &head), 0);
+        ck_assert(!on_sync);
+        ck_assert_str_eq(head.name, "t-2");
+        check_list("t-2 other t ");
+        (void) close(fd);
+}
+END_TEST
+
 /* A process of its own that holds a lock on the directory until it is ended. */
 static pid_t lock_as_stranger(void) {
         int ready[2];
@@ -495,6 +586,9 @@ int main(void) {
         tcase_add_test(remove, a_renamed_snapshot_is_tagged_and_whole);
         tcase_add_test(remove, renaming_refuses_and_leaves_all_as_it_was);
         tcase_add_test(remove, a_damaged_body_is_not_renamed);
+        tcase_add_loop_test(remove, nobody_waits_for_the_copy_of_a_renamed_snapshot, 0,
+                            ELEMENTSOF(meanwhile_rows));
+        tcase_add_test(remove, nobody_waits_for_the_copy_of_a_capture_whose_name_is_taken);
         tcase_add_test(remove, cleaning_removes_left_over_dot_names_and_nothing_else);
         tcase_add_test(remove, only_a_dot_name_of_ours_is_a_reason_to_clean);
         tcase_add_test(remove, a_stranger_with_the_lock_is_waited_for_only_so_long_and_named);

@@ -440,6 +440,23 @@ static int open_old(Spool *spool, const char *name, const char *new_name, uid_t 
 }
 
 /*
+ * Others write at the same time: together they leave free what must stay free, although for a while
+ * the snapshot is there twice.
+ */
+static int check_room(const Spool *spool, const SpoolLimits *limits, int fd) {
+        uint64_t n_room;
+        struct stat st;
+        int r;
+
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        r = spool_find_room(spool, limits, &n_room);
+        if (r < 0)
+                return r;
+        return (uint64_t) st.st_size > n_room ? -EFBIG : 0;
+}
+
+/*
  * Under the lock. It was free for others while the copy was made, so the old name must still mean
  * the file that was copied: the one that is removed.
  */
@@ -475,8 +492,8 @@ static int replace_old(Spool *spool, const char *name, int from, int copy, const
         return spool_sync_fd(spool->dir_fd);
 }
 
-static int rename_snapshot(Spool *spool, const char *name, const char *new_name, uid_t uid,
-                           Head *head) {
+static int rename_snapshot(Spool *spool, const SpoolLimits *limits, const char *name,
+                           const char *new_name, uid_t uid, Head *head) {
         _cleanup_(fd_closep) int lock = -EBADF, from = -EBADF, copy = -EBADF;
         int r;
 
@@ -486,6 +503,9 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
         if (r != 0)
                 return r;
         lock = fd_close(lock);
+        r = check_room(spool, limits, from);
+        if (r != 0)
+                return r;
         head->tagged = true;
         r = make_copy(spool, from, new_name, head, &copy);
         if (r != 0)
@@ -499,7 +519,8 @@ static int rename_snapshot(Spool *spool, const char *name, const char *new_name,
         return r;
 }
 
-int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid, Head *ret_head) {
+int spool_rename(Spool *spool, const SpoolLimits *limits, const char *name, const char *new_name,
+                 uid_t uid, Head *ret_head) {
         _cleanup_(head_done) Head head = {};
         int r;
 
@@ -511,7 +532,7 @@ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid
         do {
                 head_done(&head);
                 head = (Head){};
-                r = rename_snapshot(spool, name, new_name, uid, &head);
+                r = rename_snapshot(spool, limits, name, new_name, uid, &head);
         } while (r == RENAME_OVERTAKEN);
         if (r != 0)
                 return spool_explain(spool, r);

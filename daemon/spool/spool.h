@@ -209,10 +209,10 @@ _must_check_ int spool_remove(Spool *spool, Head *heads, size_t n, uid_t uid, si
  * of publishing of the old file, then removes that, so a crash in between leaves both. Others can
  * change the spool while the copy is made; a snapshot that replaces @name meanwhile is renamed in
  * its place. Only for its owner (@uid 0: any). @ret_head may be NULL; call head_done() on it after
- * 0. SPOOL_E_NOT_FOUND, _EXISTS, _DAMAGED, _NOT_OWNER, _FULL.
+ * 0. SPOOL_E_NOT_FOUND, _EXISTS, _DAMAGED, _NOT_OWNER, _FULL, also when the copy does not fit.
  */
-_must_check_ int spool_rename(Spool *spool, const char *name, const char *new_name, uid_t uid,
-                              Head *ret_head);
+_must_check_ int spool_rename(Spool *spool, const SpoolLimits *limits, const char *name,
+                              const char *new_name, uid_t uid, Head *ret_head);
 /*
  * Translates a negative errno of writing in the spool to SPOOL_E_FULL or SPOOL_E_UNAVAILABLE and
  * sets its complaint. Returns any other @error unchanged.

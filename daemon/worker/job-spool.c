@@ -320,7 +320,7 @@ int work_rename(Work *work) {
         r = spool_resolve(spool, span_of(order->name.text), name);
         if (r != 0)
                 return work_refuse_spool(work, spool, order->name.text, r);
-        r = spool_rename(spool, name, new_name, order->uid, &head);
+        r = spool_rename(spool, &order->spool.limits, name, new_name, order->uid, &head);
         if (r != 0)
                 return work_refuse_spool(work, spool, r == SPOOL_E_EXISTS ? new_name : name, r);
         r = tell_change(work, spool);

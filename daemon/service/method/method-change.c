@@ -11,8 +11,6 @@ typedef struct ChangeFields {
         const char *name, *new_name;
 } ChangeFields;
 
-static const Stage change_stage = {};
-
 /*
  * Relative references are resolved here, all of a call against one view; the job gets names, and
  * finds out whether they are there.
@@ -32,15 +30,8 @@ static int resolve(Request *request, const char *reference, OrderName *ret) {
         return 0;
 }
 
-static int submit(Request *request, Order *order) {
-        int r;
-
-        order->spool.uid = request->uid;
-        r = request_add_spool(request, &order->spool.spool);
-        return r == 0 ? request_submit(request, order, QUEUE_CHANGING, &change_stage) : r;
-}
-
 int method_remove(Request *request) {
+        static const Stage stage = {};
         static const Parameter table[] = {
                 { "names", PARAMETER_TEXTS, true, offsetof(ChangeFields, names) },
         };
@@ -55,24 +46,57 @@ int method_remove(Request *request) {
                 r = resolve(request,
                             json_object_get_string(json_object_array_get_idx(fields.names, i)),
                             &order->spool.names[order->spool.n_names++]);
-        return r == 0 ? submit(request, order) : r;
+        if (r != 0)
+                return r;
+        order->spool.uid = request->uid;
+        r = request_add_spool(request, &order->spool.spool);
+        return r == 0 ? request_submit(request, order, QUEUE_CHANGING, &stage) : r;
 }
 
-int method_rename(Request *request) {
-        static const Parameter table[] = {
-                { "name", PARAMETER_TEXT, true, offsetof(ChangeFields, name) },
-                { "newName", PARAMETER_TEXT, true, offsetof(ChangeFields, new_name) },
-        };
+typedef struct Renaming {
+        OrderName name, new_name;
+} Renaming;
+
+/*
+ * The job writes a copy, whose space is reserved from when its turn has come until it ends. When
+ * there is no such file, the job says so.
+ */
+static int prepare_rename(Request *request) {
+        const Manager *manager = request->manager;
+        const Renaming *renaming = request->state;
         _cleanup_(freep) Order *order = request_new_order(request, ORDER_RENAME);
-        ChangeFields fields = { .name = NULL };
-        const char *complaint;
+        struct stat st;
         int r;
 
         if (!order)
                 return -ENOMEM;
+        order->spool.name = renaming->name;
+        order->spool.new_name = renaming->new_name;
+        order->spool.uid = request->uid;
+        r = request_add_spool(request, &order->spool.spool);
+        if (r != 0)
+                return r;
+        if (spool_stat(manager->spool, renaming->name.text, &st) == 0)
+                request->reserved_bytes = (uint64_t) st.st_size;
+        return request_set_order(request, order);
+}
+
+int method_rename(Request *request) {
+        static const Stage stage = { .prepare = prepare_rename };
+        static const Parameter table[] = {
+                { "name", PARAMETER_TEXT, true, offsetof(ChangeFields, name) },
+                { "newName", PARAMETER_TEXT, true, offsetof(ChangeFields, new_name) },
+        };
+        Renaming *renaming = request_keep(request, sizeof(*renaming), NULL);
+        ChangeFields fields = { .name = NULL };
+        const char *complaint;
+        int r;
+
+        if (!renaming)
+                return -ENOMEM;
         r = request_decode(request, table, ELEMENTSOF(table), &fields);
         if (r == 0)
-                r = resolve(request, fields.name, &order->spool.name);
+                r = resolve(request, fields.name, &renaming->name);
         if (r != 0)
                 return r;
         complaint = snapshot_name_new_complaint(span_of(fields.new_name));
@@ -82,6 +106,6 @@ int method_rename(Request *request) {
                                             .subject = span_of(fields.new_name),
                                             .reason = complaint,
                                     });
-        memcpy(order->spool.new_name.text, fields.new_name, strlen(fields.new_name) + 1);
-        return submit(request, order);
+        memcpy(renaming->new_name.text, fields.new_name, strlen(fields.new_name) + 1);
+        return request_submit(request, NULL, QUEUE_CHANGING, &stage);
 }

@@ -606,8 +606,12 @@ static void act(void) {
         case ORDER_CLEAN:
                 tell(NULL, NULL, NULL);
                 break;
-        case ORDER_REMOVE:
         case ORDER_RENAME:
+                if (strcmp(order->spool.name.text, "hang") == 0)
+                        (void) pause();
+                reply_given("\"snapshots\":[]");
+                break;
+        case ORDER_REMOVE:
         case ORDER_SURVEY:
         case ORDER_STACKS:
         case ORDER_COMPARE:

@@ -265,6 +265,24 @@ START_TEST(changes_are_ordered_with_the_uid_of_the_caller) {
 }
 END_TEST
 
+START_TEST(a_copy_that_is_renamed_is_reserved) {
+        FrameStream *other = bench_connect(&bench);
+        char path[128], expected[64];
+        struct stat st;
+
+        bench_add(&bench, "hang", 1);
+        (void) snprintf(path, sizeof(path), "%s/hang" SNAPSHOT_FILE_SUFFIX, bench.path);
+        ck_assert_int_eq(stat(path, &st), 0);
+        (void) snprintf(expected, sizeof(expected), "\"reservedBytes\":%llu,",
+                        (unsigned long long) st.st_size);
+        ck_assert_has(call(CALL("List", "{}")), "\"hang\""); /* no survey is due any more */
+        bench_send(other, CALL("Rename", "{\"name\":\"hang\",\"newName\":\"b\"}"), NULL, 0);
+        bench_await(&bench, 1, 0);
+        ck_assert_has(call(CALL("Capture", "{\"tag\":\"x\"}")), expected);
+        frame_stream_free(other);
+}
+END_TEST
+
 /* the index */
 
 static void setup_with(const char *variable) {
@@ -448,6 +466,7 @@ int main(void) {
         tcase_add_test(reading, named_ones_are_verified_in_one_call);
         tcase_add_checked_fixture(files, setup, teardown);
         tcase_add_test(files, changes_are_ordered_with_the_uid_of_the_caller);
+        tcase_add_test(files, a_copy_that_is_renamed_is_reserved);
         tcase_add_test(files, who_needs_the_index_waits_and_nobody_else_does);
         tcase_add_test(files, without_a_survey_there_is_an_error);
         tcase_add_test(files, what_others_put_into_the_spool_is_seen);

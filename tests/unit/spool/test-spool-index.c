@@ -215,7 +215,7 @@ START_TEST(what_jobs_do_is_followed) {
         check_view(spool_index->view, "b c ");
 
         job = job_new();
-        ck_assert_int_eq(spool_rename(job, "c", "d", 1000, NULL), 0);
+        ck_assert_int_eq(spool_rename(job, &(SpoolLimits){}, "c", "d", 1000, NULL), 0);
         job_end(job);
         ck_assert(is_current());
         check_view(spool_index->view, "b d ");

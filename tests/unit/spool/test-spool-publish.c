@@ -127,8 +127,9 @@ START_TEST(names_outside_the_grammar_are_never_files) {
         ck_assert_int_eq(spool_free_name(spool, name, free_name), -EINVAL);
         ck_assert_int_eq(spool_open_snapshot(spool, name, &other, NULL), SPOOL_E_NOT_FOUND);
         ck_assert_int_eq(remove_one(spool, name, 0), SPOOL_E_NOT_FOUND);
-        ck_assert_int_eq(spool_rename(spool, name, "y", 0, NULL), SPOOL_E_NOT_FOUND);
-        ck_assert_int_eq(spool_rename(spool, "y", name, 0, NULL), -EINVAL);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, name, "y", 0, NULL),
+                         SPOOL_E_NOT_FOUND);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "y", name, 0, NULL), -EINVAL);
         ck_assert_int_eq(spool_resolve(spool, span_of(name), free_name), SPOOL_E_NOT_FOUND);
         ck_assert_uint_eq(count_files(), 0);
         (void) close(fd);
@@ -313,7 +314,9 @@ START_TEST(a_renamed_snapshot_is_tagged_and_whole) {
         int fd;
 
         put("20260101T000000.000Z", 10, 1000, false);
-        ck_assert_int_eq(spool_rename(spool, "20260101T000000.000Z", "kept", 1000, &head), 0);
+        ck_assert_int_eq(
+                spool_rename(spool, &(SpoolLimits){}, "20260101T000000.000Z", "kept", 1000, &head),
+                0);
         ck_assert_str_eq(head.name, "kept");
         ck_assert(head.tagged && head.has_size);
         head_done(&head);
@@ -335,11 +338,16 @@ START_TEST(renaming_refuses_and_leaves_all_as_it_was) {
         put("a", 10, 1000, false);
         put("b", 20, 1000, false);
         put_garbage("z" SNAPSHOT_FILE_SUFFIX);
-        ck_assert_int_eq(spool_rename(spool, "a", "b", 1000, &head), SPOOL_E_EXISTS);
-        ck_assert_int_eq(spool_rename(spool, "a", "a", 1000, &head), SPOOL_E_EXISTS);
-        ck_assert_int_eq(spool_rename(spool, "a", "c", 1001, &head), SPOOL_E_NOT_OWNER);
-        ck_assert_int_eq(spool_rename(spool, "c", "d", 1000, &head), SPOOL_E_NOT_FOUND);
-        ck_assert_int_eq(spool_rename(spool, "z", "d", 0, &head), SPOOL_E_DAMAGED);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "a", "b", 1000, &head),
+                         SPOOL_E_EXISTS);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "a", "a", 1000, &head),
+                         SPOOL_E_EXISTS);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "a", "c", 1001, &head),
+                         SPOOL_E_NOT_OWNER);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "c", "d", 1000, &head),
+                         SPOOL_E_NOT_FOUND);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "z", "d", 0, &head),
+                         SPOOL_E_DAMAGED);
         check_list("b a z! ");
         ck_assert_uint_eq(count_files(), 3);
 }
@@ -356,7 +364,8 @@ START_TEST(a_damaged_body_is_not_renamed) {
         byte = (char) ~byte;
         ck_assert_int_eq(pwrite(fd, &byte, 1, 20), 1);
         (void) close(fd);
-        ck_assert_int_eq(spool_rename(spool, "a", "b", 1000, &head), SPOOL_E_DAMAGED);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "a", "b", 1000, &head),
+                         SPOOL_E_DAMAGED);
         ck_assert(exists("a") && !exists("b"));
         ck_assert_uint_eq(count_files(), 1);
 }
@@ -421,7 +430,8 @@ START_TEST(nobody_waits_for_the_copy_of_a_renamed_snapshot) {
 
         put("a", 10, 1000, false);
         on_sync = meanwhile_rows[_i].meanwhile;
-        ck_assert_int_eq(spool_rename(spool, "a", "b", 1000, NULL), meanwhile_rows[_i].result);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "a", "b", 1000, NULL),
+                         meanwhile_rows[_i].result);
         ck_assert(!on_sync);
         check_list(meanwhile_rows[_i].list);
         if (meanwhile_rows[_i].start_ns == 0)
@@ -449,6 +459,22 @@ START_TEST(nobody_waits_for_the_copy_of_a_capture_whose_name_is_taken) {
         ck_assert_str_eq(head.name, "t-2");
         check_list("t-2 other t ");
         (void) close(fd);
+}
+END_TEST
+
+START_TEST(a_copy_leaves_free_what_must_stay_free) {
+        const SpoolLimits rows[] = {
+                { .keep_free_bytes = UINT64_MAX },
+                { .reserved_bytes = UINT64_MAX },
+        };
+
+        put("a", 10, 1000, false);
+        for (size_t i = 0; i < ELEMENTSOF(rows); i++) {
+                ck_assert_int_eq(spool_rename(spool, &rows[i], "a", "b", 1000, NULL), SPOOL_E_FULL);
+                ck_assert_msg(strstr(spool->complaint, "(KeepFree=)"), "%s", spool->complaint);
+        }
+        check_list("a ");
+        ck_assert_uint_eq(count_files(), 1);
 }
 END_TEST
 
@@ -498,7 +524,8 @@ START_TEST(a_stranger_with_the_lock_is_waited_for_only_so_long_and_named) {
         ck_assert_int_le(end.tv_sec - begin.tv_sec, 5);
         ck_assert_msg(strstr(spool->complaint, expected), "%s", spool->complaint);
         ck_assert_int_eq(remove_one(spool, "x", 0), SPOOL_E_UNAVAILABLE);
-        ck_assert_int_eq(spool_rename(spool, "x", "z", 0, NULL), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "x", "z", 0, NULL),
+                         SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_clean(spool), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_make_room(spool, &(SpoolLimits){}, &(SpoolNeed){}, &rotated),
                          SPOOL_E_UNAVAILABLE);
@@ -589,6 +616,7 @@ int main(void) {
         tcase_add_loop_test(remove, nobody_waits_for_the_copy_of_a_renamed_snapshot, 0,
                             ELEMENTSOF(meanwhile_rows));
         tcase_add_test(remove, nobody_waits_for_the_copy_of_a_capture_whose_name_is_taken);
+        tcase_add_test(remove, a_copy_leaves_free_what_must_stay_free);
         tcase_add_test(remove, cleaning_removes_left_over_dot_names_and_nothing_else);
         tcase_add_test(remove, only_a_dot_name_of_ours_is_a_reason_to_clean);
         tcase_add_test(remove, a_stranger_with_the_lock_is_waited_for_only_so_long_and_named);

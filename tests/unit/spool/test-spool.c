@@ -123,11 +123,11 @@ START_TEST(a_renamed_snapshot_keeps_its_place) {
         put_import("i", 15, 0);
         put("b", 20, 0, false);
         ns = published_ns("a");
-        ck_assert_int_eq(spool_rename(spool, "a", "z", 0, &head), 0);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "a", "z", 0, &head), 0);
         ck_assert_uint_eq(head.published_realtime_ns, ns);
         head_done(&head);
         ck_assert_uint_eq(published_ns("z"), ns);
-        ck_assert_int_eq(spool_rename(spool, "i", "y", 0, NULL), 0);
+        ck_assert_int_eq(spool_rename(spool, &(SpoolLimits){}, "i", "y", 0, NULL), 0);
         check_list("b y z ");
 }
 END_TEST
@@ -179,7 +179,8 @@ static void check_unavailable(const char *path, const char *part) {
         ck_assert_int_eq(spool_publish(broken, dir.fd, "a", false, 0, NULL), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(spool_free_name(broken, "a", name), SPOOL_E_UNAVAILABLE);
         ck_assert_int_eq(remove_one(broken, "a", 0), SPOOL_E_UNAVAILABLE);
-        ck_assert_int_eq(spool_rename(broken, "a", "b", 0, NULL), SPOOL_E_UNAVAILABLE);
+        ck_assert_int_eq(spool_rename(broken, &(SpoolLimits){}, "a", "b", 0, NULL),
+                         SPOOL_E_UNAVAILABLE);
         ck_assert_ptr_nonnull(strstr(broken->complaint, part));
         buffer_done(&rotated);
         broken = spool_free(broken);

@@ -312,6 +312,38 @@ static int open_event_loop(Profiler *profiler) {
         return sd_event_add_post(profiler->event, &profiler->trim_post, on_trim_post, profiler);
 }
 
+/* A private daemon has no other users. */
+static void tighten_spool(const Profiler *profiler) {
+        if (profiler->connected)
+                return;
+        switch (spool_tighten(profiler->spool)) {
+        case SPOOL_ACCESS_PRIVATE:
+                break;
+        case SPOOL_ACCESS_TIGHTENED:
+                log_warning(0, "Other users could open the spool %s: changed its mode to 0700",
+                            profiler->spool->path);
+                break;
+        case SPOOL_ACCESS_SHARED:
+                log_warning(0,
+                            "Other users can open the spool %s, so they can read all snapshots and "
+                            "hold up captures: let its owner change the mode to 0700",
+                            profiler->spool->path);
+                break;
+        }
+}
+
+/*
+ * The directory was not there at the start, or is another one now: what depends on its file system
+ * is found again.
+ */
+static void on_spool(void *userdata) {
+        Profiler *profiler = userdata;
+
+        profiler->manager->settings.spool =
+                settings_of_service(profiler->config, profiler->spool->dir_fd).spool;
+        tighten_spool(profiler);
+}
+
 static int open_spool(Profiler *profiler) {
         const Options *options = profiler->options;
         _cleanup_(freep) char *path = NULL;
@@ -335,24 +367,9 @@ static int open_spool(Profiler *profiler) {
         r = spool_open(path, &profiler->spool);
         if (r == SPOOL_E_UNAVAILABLE)
                 log_warning(0, "No snapshots can be kept: %s", profiler->spool->complaint);
-        if (r != 0 || profiler->connected)
-                return r == SPOOL_E_UNAVAILABLE ? 0 : err_fold(r);
-        /* A private daemon has no other users. */
-        switch (spool_tighten(profiler->spool)) {
-        case SPOOL_ACCESS_PRIVATE:
-                break;
-        case SPOOL_ACCESS_TIGHTENED:
-                log_warning(0, "Other users could open the spool %s: changed its mode to 0700",
-                            profiler->spool->path);
-                break;
-        case SPOOL_ACCESS_SHARED:
-                log_warning(0,
-                            "Other users can open the spool %s, so they can read all snapshots and "
-                            "hold up captures: let its owner change the mode to 0700",
-                            profiler->spool->path);
-                break;
-        }
-        return 0;
+        if (r == 0)
+                tighten_spool(profiler);
+        return r == SPOOL_E_UNAVAILABLE ? 0 : err_fold(r);
 }
 
 /* Jobs, the service that starts them, and in front of it the server. */
@@ -368,6 +385,7 @@ static int open_service(Profiler *profiler) {
                 .settings = settings_of_service(profiler->config, profiler->spool->dir_fd),
                 .is_private = profiler->connected,
                 .on_activity = profiler->connected ? NULL : on_activity,
+                .on_spool = on_spool,
                 .userdata = profiler,
         };
         int fd, r;

@@ -139,7 +139,11 @@ static void on_call(Connection *connection, const Call *call, void *userdata) {
         log_debug("uid %u calls %s", (unsigned) request->uid, method->name);
         if (sd_event_source_get_enabled(manager->heartbeat, &enabled) == 0)
                 timer_start(manager->heartbeat, manager->heartbeat_ns);
-        spool_refresh(manager->spool);
+        if (spool_refresh(manager->spool)) {
+                manager->is_cleaned = false; /* a crash may have left something there */
+                if (manager->on_spool)
+                        manager->on_spool(manager->userdata);
+        }
         if (!method->uses_index || manager->spool->dir_fd < 0 ||
             spool_index_is_current(manager->index, manager->spool->dir_fd)) {
                 request_settle(request, request_handle(request));

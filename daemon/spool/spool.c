@@ -83,21 +83,20 @@ int spool_open(const char *path, Spool **ret) {
         r = spool_adopt(-EBADF, path, ret);
         if (r < 0)
                 return r;
-        spool_refresh(*ret);
-        return (*ret)->is_unavailable ? SPOOL_E_UNAVAILABLE : 0;
+        return spool_refresh(*ret) ? 0 : SPOOL_E_UNAVAILABLE;
 }
 
-void spool_refresh(Spool *spool) {
+bool spool_refresh(Spool *spool) {
         struct stat st;
         int error;
 
         if (spool->dir_fd >= 0 && fstat(spool->dir_fd, &st) == 0 && st.st_nlink > 0)
-                return;
+                return false;
         (void) fd_close(spool->dir_fd);
         spool->dir_fd = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         spool->is_unavailable = spool->dir_fd < 0;
         if (!spool->is_unavailable)
-                return;
+                return true;
         error = errno;
         spool->dir_fd = -EBADF;
         if (error == ENOENT)
@@ -114,6 +113,7 @@ void spool_refresh(Spool *spool) {
                                       "is a symbolic link; name the directory itself");
         else
                 (void) spool_complain(spool, SPOOL_E_UNAVAILABLE, "is not a directory");
+        return false;
 }
 
 int spool_take_roll(Spool *spool, int fd) {

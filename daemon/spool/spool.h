@@ -95,9 +95,10 @@ DEFINE_CLEANUP(Spool *, spool_free);
 
 /*
  * Opens the path again when the directory did not exist or was removed, so that repairing a spool
- * does not need a restart of the daemon. @is_unavailable tells how that went.
+ * does not need a restart of the daemon. True when it has opened the path; else @is_unavailable
+ * tells how things are.
  */
-void spool_refresh(Spool *spool);
+bool spool_refresh(Spool *spool);
 
 typedef enum SpoolAccess {
         SPOOL_ACCESS_PRIVATE,   /* only its owner can open the directory */

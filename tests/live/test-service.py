@@ -494,6 +494,28 @@ def settings_take_effect():
 
 
 @test
+def spool_that_comes_late():
+    """a spool that is made after the start is closed to others, and has the limits of its file system"""
+    with temporary() as directory:
+        late = directory / "late"
+
+        def limits():
+            spool = daemon("status", "--json").json()["spool"]
+            return {name: spool[name] for name in ("maxBytes", "keepFreeBytes", "keepFreeFiles")}
+        with Daemon(directory, options=["--spool", str(late)]) as daemon:
+            expect_equal(daemon("capture", "-q").status, 1, "a capture without a spool")
+            late.mkdir()
+            late.chmod(0o755)
+            expect_equal(daemon("capture", "--tag", "a", "-q").status, 0, "a capture")
+            expect_equal(late.stat().st_mode & 0o7777, 0o700, "mode")
+            expect("changed its mode to 0700" in daemon.log.read_text(encoding="utf-8"), "a warning")
+            then = limits()
+        with Daemon(directory, options=["--spool", str(late)]) as daemon:
+            expect_equal(then, limits(), "as after a start")
+        expect(then["keepFreeBytes"] > 0, then)
+
+
+@test
 def stop_ends_jobs():
     """a stop during a capture ends the job, tells the caller why, and publishes nothing"""
     with temporary() as directory, Idle(4000, 40), Daemon(directory) as daemon:

@@ -75,6 +75,8 @@ typedef struct Manager {
         bool is_private; /* serves one caller, with the privileges of that caller */
         /* Called after jobs started or ended; may be NULL. */
         void (*on_activity)(void *userdata);
+        /* Called when a directory was opened that was not there at the start; may be NULL. */
+        void (*on_spool)(void *userdata);
         void *userdata;
 
         Listening listening;

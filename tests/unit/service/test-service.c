@@ -636,6 +636,40 @@ START_TEST(without_a_spool_the_daemon_lives_and_says_why) {
 }
 END_TEST
 
+static unsigned n_opened;
+
+static void on_spool(void *userdata) {
+        Bench *late = userdata;
+
+        n_opened++;
+        late->manager->settings.spool.keep_free_bytes = 7;
+}
+
+START_TEST(a_spool_that_comes_late_is_made_known_before_it_is_used) {
+        Bench late = { .path = "" };
+        FrameStream *stream;
+        char path[128];
+
+        (void) snprintf(path, sizeof(path), "%s/late", bench.path);
+        n_opened = 0;
+        bench_open(&late, path);
+        late.manager->on_spool = on_spool;
+        stream = bench_connect(&late);
+        ck_assert_has(bench_call(&late, stream, CALL("Capture", "{}")),
+                      "io.ctprof.Profiler.SpoolUnavailable");
+        ck_assert_uint_eq(n_opened, 0);
+        ck_assert_int_eq(mkdir(path, 0700), 0);
+        for (unsigned i = 0; i < 2; i++) {
+                ck_assert_has(bench_call(&late, stream, CALL("Capture", "{\"tag\":\"x\"}")),
+                              "\"keepFreeBytes\":7,");
+                ck_assert_uint_eq(n_opened, 1);
+        }
+        frame_stream_free(stream);
+        bench_close(&late);
+        ck_assert_int_eq(rmdir(path), 0);
+}
+END_TEST
+
 int main(void) {
         Suite *suite = suite_create("service");
         TCase *interface = tcase_create("interface"), *capture = tcase_create("capture");
@@ -648,6 +682,7 @@ int main(void) {
         tcase_add_test(interface, status_counts_everything_but_itself);
         tcase_add_test(interface, status_answers_also_when_nothing_can_be_probed);
         tcase_add_test(interface, without_a_spool_the_daemon_lives_and_says_why);
+        tcase_add_test(interface, a_spool_that_comes_late_is_made_known_before_it_is_used);
         tcase_add_checked_fixture(capture, setup, teardown);
         tcase_add_test(capture, a_capture_becomes_an_order_for_a_job);
         tcase_add_test(capture, a_capture_is_kept_by_a_second_job);

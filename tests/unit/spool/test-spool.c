@@ -239,16 +239,17 @@ START_TEST(a_spool_that_comes_back_is_used_again) {
 
         (void) snprintf(path, sizeof(path), "%s/late", dir.path);
         ck_assert_int_eq(spool_open(path, &late), SPOOL_E_UNAVAILABLE);
-        spool_refresh(late);
+        ck_assert(!spool_refresh(late));
         ck_assert_int_eq(spool_list(late, &entries, &n_entries), SPOOL_E_UNAVAILABLE);
         for (unsigned i = 0; i < 2; i++) {
                 ck_assert_int_eq(mkdir(path, 0755), 0);
-                spool_refresh(late);
+                ck_assert(spool_refresh(late));
+                ck_assert(!spool_refresh(late));
                 ck_assert_int_eq(spool_list(late, &entries, &n_entries), 0);
                 spool_entries_free(entries, n_entries);
                 ck_assert_int_eq(rmdir(path), 0); /* the next round creates another directory */
         }
-        spool_refresh(late);
+        ck_assert(!spool_refresh(late));
         ck_assert_int_eq(spool_list(late, &entries, &n_entries), SPOOL_E_UNAVAILABLE);
         (void) spool_free(late);
 }

@@ -112,6 +112,7 @@ typedef struct SpoolOrder {
         uid_t uid;    /* of the caller */
         OrderName name, new_name;
         bool tagged, replace;
+        bool is_import;   /* what is published */
         uint32_t n_names; /* to remove */
         OrderName names[LIMIT_NAMES_PER_LIST];
 } SpoolOrder;

@@ -214,8 +214,8 @@ int work_publish(Work *work) {
                 return err_fold(r);
         /*
          * The job that wrote the head reads what everybody on the host, or a stranger, can write:
-         * so what decides about a snapshot (its name, whether it is tagged, and whose it is) has to
-         * be as ordered.
+         * so what decides about a snapshot (its name, whether it is tagged, whose it is, and if it
+         * was captured here) has to be as ordered.
          */
         if (is_named)
                 memcpy(name, order->name.text, sizeof(name));
@@ -224,11 +224,11 @@ int work_publish(Work *work) {
         if (r != 0)
                 return r;
         if (strcmp(head->name, name) != 0 || head->tagged != order->tagged || !head->has_uid ||
-            head->uid != order->uid)
+            head->uid != order->uid || (head->imported_from != NULL) != order->is_import)
                 return work_refuse(work, WIRE_ERROR_JOB_FAILED,
                                    &(WireErrorDetail){
-                                           .reason = "the capture wrote a head that was not "
-                                                     "ordered",
+                                           .reason = "the job before wrote a head that was "
+                                                     "not ordered",
                                    });
         r = publish(&publishing);
         if (r == 0)

@@ -100,6 +100,7 @@ static int new_publishing(Request *request, Order **ret) {
         spool->name = addition->name;
         spool->tagged = addition->tagged;
         spool->replace = addition->replace;
+        spool->is_import = addition->is_import;
         spool->uid = request->uid;
         r = request_add_spool(request, &spool->spool);
         if (r == 0)

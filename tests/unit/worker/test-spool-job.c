@@ -80,7 +80,7 @@ typedef struct Told {
         const char *name, *new_name;
         const char *names[4];
         uid_t uid;
-        bool replace, is_untagged;
+        bool replace, is_untagged, is_import;
         uint64_t max_bytes;
         OrderFd file; /* 0: the second descriptor */
 } Told;
@@ -100,6 +100,7 @@ static Order *new_order(OrderMethod method, const Told *told) {
         order->spool.uid = told->uid;
         order->spool.tagged = !told->is_untagged;
         order->spool.replace = told->replace;
+        order->spool.is_import = told->is_import;
         copy_name(&order->spool.name, told->name);
         copy_name(&order->spool.new_name, told->new_name);
         while (order->spool.n_names < ELEMENTSOF(told->names) &&
@@ -187,6 +188,44 @@ START_TEST(what_may_not_be_published_changes_nothing) {
         ck_assert(spool_has("taken"));
         ck_assert_uint_eq(spool_empty(), 1);
         (void) close(file);
+}
+END_TEST
+
+/* As an import job leaves it. */
+static int imported_file(void) {
+        int from = spool_file("x", 1000), to, directory = spool_directory();
+        char origin[] = "{\"name\":\"elsewhere\"}";
+        uint64_t n_bytes;
+        Spool *spool;
+        Head head;
+
+        ck_assert_int_eq(snapshot_file_read_head(from, &head, &(SnapshotFault){}), 0);
+        ck_assert_ptr_null(head.imported_from);
+        head.imported_from = origin;
+        ck_assert_int_eq(spool_adopt(directory, spool_path_text, &spool), 0);
+        ck_assert_int_eq(spool_temporary(spool, &to), 0);
+        ck_assert_int_eq(snapshot_file_rehead(from, to, &head, &n_bytes, NULL), 0);
+        (void) spool_free(spool);
+        (void) close(from);
+        return to;
+}
+
+START_TEST(what_is_imported_is_published_as_such) {
+        for (unsigned is_import = 0; is_import < 2; is_import++) {
+                int file = is_import ? imported_file() : spool_file("x", 1000);
+                Told told = { .name = "x", ME, .is_import = !is_import };
+                Conversation answer;
+
+                must_fail(ORDER_PUBLISH, &told, file, "io.ctprof.Profiler.JobFailed");
+                ck_assert(!spool_has("x"));
+                told.is_import = is_import;
+                spool_call(ORDER_PUBLISH, &told, file, &answer);
+                ck_assert_msg(!answer.error, "%s", answer.error);
+                expect_published(&answer, "x");
+                conversation_done(&answer);
+                ck_assert_uint_eq(spool_empty(), 1);
+                (void) close(file);
+        }
 }
 END_TEST
 
@@ -631,6 +670,7 @@ int main(void) {
         tcase_add_test(publishing, a_file_is_published_under_its_name);
         tcase_add_loop_test(publishing, what_may_not_be_published_changes_nothing, 0,
                             ELEMENTSOF(publish_rows));
+        tcase_add_test(publishing, what_is_imported_is_published_as_such);
         tcase_add_test(publishing, only_snapshots_are_published);
         tcase_add_test(publishing, nothing_is_published_for_who_hung_up);
         tcase_add_test(removing, names_are_removed_together);

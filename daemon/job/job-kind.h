@@ -44,36 +44,36 @@
         K(CAPTURE,  "capture",  WHOLE, LIMIT_CAPTURE_NS,  JOB_ANY_MEMORY,                          \
           JOB_CAPTURE_CAPABILITIES, WHEN_READY,                                                    \
           SANDBOX_READ_FILES | SANDBOX_OBSERVE | SANDBOX_ASK | SANDBOX_ITERATE,                    \
-          JOB_READING_CAPABILITIES, false, false, false)                                           \
+          JOB_READING_CAPABILITIES, false, false, false, JOB_WAITS_ALWAYS)                         \
         K(MEMORY,   "memory",   WHOLE, LIMIT_CAPTURE_NS,  LIMIT_MEMORY_JOB_BYTES,                  \
           JOB_MEMORY_CAPABILITIES,  AT_ONCE,                                                       \
           SANDBOX_READ_FILES | SANDBOX_OBSERVE | SANDBOX_ASK | SANDBOX_READ_MEMORY,                \
-          JOB_MEMORY_CAPABILITIES,  false, false, true)                                            \
+          JOB_MEMORY_CAPABILITIES,  false, false, true, JOB_WAITS_NEVER)                           \
         K(LOAD,     "load",     WHOLE, LIMIT_LOAD_NS,     JOB_ANY_MEMORY,                          \
           JOB_LOADING_CAPABILITIES, AT_ONCE,    SANDBOX_READ_FILES | SANDBOX_LOAD_PROGRAMS,        \
-          JOB_LOADING_CAPABILITIES, false, false, false)                                           \
+          JOB_LOADING_CAPABILITIES, false, false, false, JOB_WAITS_NEVER)                          \
         K(FOLD,     "fold",     WHOLE, LIMIT_FOLD_NS,     LIMIT_FOLD_JOB_BYTES,                    \
           0,                        AT_ONCE,    SANDBOX_FOLD_ROWS,                                 \
-          0,                        false, false, false)                                           \
+          0,                        false, false, false, JOB_WAITS_NEVER)                          \
         K(LISTEN,   "listen",   NONE,  0,                 LIMIT_LISTEN_JOB_BYTES,                  \
           JOB_LISTENING_CAPABILITIES, WHEN_READY, SANDBOX_READ_FILES | SANDBOX_LISTEN,             \
-          0,                        false, false, false)                                           \
+          0,                        false, false, false, JOB_WAITS_NEVER)                          \
         K(FILES,    "files",    WHOLE, LIMIT_CAPTURE_NS,  LIMIT_FILE_JOB_BYTES,                    \
           0,                        AT_ONCE,    SANDBOX_RECEIVE_FILES,                             \
-          0,                        true,  false, true)                                            \
+          0,                        true,  false, true, JOB_WAITS_NEVER)                           \
         K(RECORD,   "record",   SILENCE, LIMIT_RECORD_SILENCE_NS, LIMIT_RECORD_JOB_BYTES,          \
           JOB_MEMORY_CAPABILITIES, WHEN_READY,                                                     \
           SANDBOX_READ_FILES | SANDBOX_ASK | SANDBOX_ITERATE | SANDBOX_RECORD,                     \
-          JOB_MEMORY_CAPABILITIES,  false, false, true)                                            \
+          JOB_MEMORY_CAPABILITIES,  false, false, true, JOB_WAITS_NEVER)                           \
         K(UNWIND,   "unwind",   NONE,  0,                 LIMIT_UNWIND_JOB_BYTES,                  \
           0,                        AT_ONCE,    SANDBOX_RECEIVE_MANY,                              \
-          0,                        true,  false, true)                                            \
+          0,                        true,  false, true, JOB_WAITS_NEVER)                           \
         K(ANALYSIS, "analysis", WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
           0,                        AT_ONCE,    0,                                                 \
-          0,                        true,  false, false)                                           \
+          0,                        true,  false, false, JOB_WAITS_FOR_FILE)                       \
         K(SPOOL,    "spool",    WHOLE, LIMIT_ANALYSIS_NS, JOB_ANY_MEMORY,                          \
           JOB_SPOOL_CAPABILITIES,   WHEN_READY, SANDBOX_READ_FILES | SANDBOX_CHANGE_NAMES,         \
-          JOB_SPOOL_CAPABILITIES,   false, true,  false)
+          JOB_SPOOL_CAPABILITIES,   false, true,  false, JOB_WAITS_NEVER)
 // clang-format on
 
 #define JOB_KIND_ID(id, ...) JOB_##id,
@@ -92,6 +92,16 @@ typedef enum JobEntry {
         JOB_ENTERS_WHEN_READY, /* its method enters once it has opened what it needs */
 } JobEntry;
 
+/*
+ * Whether the last reply of a job counts only when its child has ended. Nobody changes a file then
+ * that it has written, whoever took the child over.
+ */
+typedef enum JobWait {
+        JOB_WAITS_NEVER,
+        JOB_WAITS_FOR_FILE, /* if its order bounds the file that it writes */
+        JOB_WAITS_ALWAYS,   /* it writes one, and finds the bound itself */
+} JobWait;
+
 typedef struct JobTerms {
         const char *word;
         JobClock clock;
@@ -108,6 +118,7 @@ typedef struct JobTerms {
          * other kind.
          */
         bool counts_alone;
+        JobWait wait;
 } JobTerms;
 
 extern const JobTerms job_terms[_JOB_KIND_MAX];

@@ -116,16 +116,22 @@ static void arm(Job *job) {
 
 /* replies */
 
+static JobReply reply_of(Job *job) {
+        PacketReader *reader = &job->reader;
+
+        return (JobReply){
+                .kind = reader->kind,
+                .body = buffer_span(&reader->body),
+                .fds = reader->fds,
+                .n_fds = reader->n_fds,
+                .is_last = reader->kind == PACKET_LAST || reader->kind == PACKET_RESULT ||
+                           reader->kind == PACKET_ERROR,
+        };
+}
+
 /* PACKET_E_MALFORMED when no job of ours could have written it. */
 static int deliver(Job *job) {
-        JobReply reply = {
-                .kind = job->reader.kind,
-                .body = buffer_span(&job->reader.body),
-                .fds = job->reader.fds,
-                .n_fds = job->reader.n_fds,
-                .is_last = job->reader.kind == PACKET_LAST || job->reader.kind == PACKET_RESULT ||
-                           job->reader.kind == PACKET_ERROR,
-        };
+        JobReply reply = reply_of(job);
         bool is_sound = false;
 
         switch (reply.kind) {
@@ -162,7 +168,9 @@ static int deliver(Job *job) {
         } else if (job->terms->clock == JOB_CLOCK_SILENCE && !job->stopping && !job->killed) {
                 timer_start(job->deadline, job->timeout_ns);
         }
-        job->on_reply(job, &reply, job->userdata);
+        job->held = job->waits && reply.is_last && reply.kind != PACKET_ERROR;
+        if (!job->held)
+                job->on_reply(job, &reply, job->userdata);
         return 0;
 }
 
@@ -191,16 +199,25 @@ static void forget(Job *job) {
 
 /*
  * Every event handler ends with this. It reports the end once the child has ended and all it sent
- * was read: a child may leave replies behind, and may live on after its last byte. A child that
- * cannot be killed is not waited for. A job that was freed is released when its child has ended.
+ * was read: a child may leave replies behind, and may live on after its last byte. A last reply
+ * that waits for the end is delivered then. A child that cannot be killed is not waited for. A job
+ * that was freed is released when its child has ended.
  */
 static void settle(Job *job) {
+        bool is_stuck = job->kill == JOB_KILL_STUCK, is_mute = job->input_ended && !job->answered;
+        bool is_heard = job->on_reply && !job->paused;
         char reason[JOB_EXIT_TEXT_BYTES];
+        JobReply last;
 
-        if ((job->exited || job->kill == JOB_KILL_STUCK) && job->input_ended && !job->answered &&
-            !job->paused && job->on_reply) {
+        if (is_heard && job->held && job->exited) {
+                job->held = false;
+                last = reply_of(job);
+                job->on_reply(job, &last, job->userdata);
+        } else if (is_heard && (is_mute || job->held) && (job->exited || is_stuck)) {
                 job_exit_text(job->terms->word, job->kill, job->timeout_ns, &job->status, reason);
-                job->answered = true; /* no event may come after this one */
+                /* No event may come after this one. */
+                job->answered = true;
+                job->held = false;
                 job->on_reply(job,
                               &(JobReply){ .kind = PACKET_ERROR,
                                            .error = WIRE_ERROR_JOB_FAILED,
@@ -354,6 +371,8 @@ int job_pool_start(JobPool *pool, const JobOrder *order, JobEvent on_reply, void
                 .socket = -EBADF,
                 .reader = { .max_bytes = JOB_REPLY_BYTES },
                 .timeout_ns = order->timeout_ns > 0 ? order->timeout_ns : order->terms->time_ns,
+                .waits = order->terms->wait == JOB_WAITS_ALWAYS ||
+                         (order->terms->wait == JOB_WAITS_FOR_FILE && order->max_file_bytes > 0),
         };
         disposal_keeper_init(&job->keeper, pool->disposal, order->uid);
         job->reader.keeper = &job->keeper.keeper;

@@ -6,9 +6,10 @@
  *
  * One order, obeyed by a child process of its own. The child runs this executable again, as "NAME
  * --job=KIND", with a socketpair as descriptor 3 and nothing else open. It gets one order and sends
- * replies; the last reply ends it. Whatever happens to the child (crash, deadline, lack of memory,
- * nonsense on the socket) becomes one sentence for the caller. The parent never waits for it and
- * never fails with it.
+ * replies; the last reply ends it, or, where a file has to stay as it is then (JobWait), comes when
+ * the child has ended. Whatever happens to the child (crash, deadline, lack of memory, nonsense on
+ * the socket) becomes one sentence for the caller. The parent never waits for it and never fails
+ * with it.
  *
  * A JobPool keeps every job from its start until its child is reaped, also when nobody waits for
  * the job any more. No child outlives the job pool.
@@ -87,7 +88,9 @@ struct Job {
 
         bool paused;
         bool stopping;    /* it was asked to come to an end and answer */
-        bool answered;    /* the last reply was delivered */
+        bool waits;       /* its last reply waits for the end of the child */
+        bool answered;    /* the last reply came */
+        bool held;        /* the reader has that reply, which was not delivered yet */
         bool input_ended; /* nothing more comes from the child */
         bool exited;      /* the child has ended */
         bool killed;

@@ -30,7 +30,8 @@ _Static_assert(CAPTURE_MAX_PIDS + CAPTURE_MAX_CALLERS < ORDER_MAX_PIDS, "room fo
 /*
  * The methods that add a snapshot to the spool. Each has two jobs: one reads the host, or a file
  * that the caller sent, and writes a file that has no name; one gives it its name in the spool. The
- * first reads what everybody can write, and so may not touch the spool.
+ * first reads what everybody can write, and so may not touch the spool, and has ended before the
+ * second looks at what it wrote (JobWait).
  */
 
 /* publishing */

@@ -183,6 +183,9 @@ static void act(const char *method, const char *kind) {
         else if (strcmp(method, "x.AnswerAndHang") == 0) {
                 reply("{}", false, -1);
                 (void) pause();
+        } else if (strcmp(method, "x.AnswerAndLinger") == 0) {
+                reply("{}", false, open("/dev/null", O_RDONLY | O_CLOEXEC));
+                (void) usleep(50000);
         } else if (strcmp(method, "x.Exit") == 0)
                 _exit(3);
         else if (strcmp(method, "x.Partial") == 0) {

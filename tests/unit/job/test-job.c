@@ -257,6 +257,71 @@ START_TEST(a_job_that_nobody_wants_is_killed) {
 }
 END_TEST
 
+static const JobOrder waiting_rows[] = {
+        { .terms = &job_terms[JOB_CAPTURE] },
+        { .terms = &job_terms[JOB_ANALYSIS], .max_file_bytes = 4096 },
+};
+
+START_TEST(what_was_written_counts_when_nobody_writes_any_more) {
+        for (unsigned drops = 0; drops < 2; drops++) {
+                Story story = { .drops = drops };
+                pid_t pid;
+
+                start_with(&story, "x.AnswerAndLinger", &waiting_rows[_i]);
+                pid = story.job->pid;
+                while (!story.answered) {
+                        ck_assert(!story.ended);
+                        turn();
+                }
+                ck_assert_int_eq(kill(pid, 0), -1);
+                ck_assert_int_eq(errno, ESRCH);
+                ck_assert_str_eq(story.last, "{}");
+                ck_assert_int_ge(story.fd, 0);
+                fd_close(story.fd);
+                job_free(story.job);
+                await_children(0);
+        }
+}
+END_TEST
+
+static const JobOrder prompt_rows[] = {
+        { .terms = &job_terms[JOB_ANALYSIS] },
+        { .terms = &job_terms[JOB_SPOOL], .max_file_bytes = 4096 },
+        { .terms = &job_terms[JOB_RECORD], .max_file_bytes = 4096 },
+};
+
+START_TEST(other_answers_wait_for_nothing) {
+        Story story = {};
+
+        start_with(&story, "x.AnswerAndHang", &prompt_rows[_i]);
+        finish(&story);
+        ck_assert(story.answered && !story.job->exited);
+        ck_assert_int_eq(kill(story.job->pid, SIGKILL), 0);
+        job_free(story.job);
+}
+END_TEST
+
+START_TEST(a_job_that_lingers_holds_up_only_itself) {
+        Story story = {}, freed = {};
+        const JobOrder order = { .terms = &job_terms[JOB_CAPTURE] };
+
+        start_with(&story, "x.AnswerAndHang", &order);
+        start_with(&freed, "x.AnswerAndHang", &order);
+        while (!story.job->answered || !freed.job->answered)
+                turn();
+        ck_assert(!story.answered && !story.ended);
+        ck_assert_int_eq(kill(freed.job->pid, SIGKILL), 0);
+        freed.job = job_free(freed.job);
+        await_children(1);
+        ck_assert(!freed.answered && !freed.ended);
+        /* As when its farewell has lasted too long. */
+        ck_assert_int_eq(kill(story.job->pid, SIGKILL), 0);
+        finish(&story);
+        ck_assert(story.answered && !story.ended);
+        job_free(story.job);
+}
+END_TEST
+
 static void on_killed(const JobTerms *terms, void *userdata) {
         unsigned *n_killed = userdata;
 
@@ -560,6 +625,10 @@ int main(void) {
                             ELEMENTSOF(end_rows));
         tcase_add_test(job, a_job_past_its_deadline_is_stopped);
         tcase_add_test(job, a_job_that_nobody_wants_is_killed);
+        tcase_add_loop_test(job, what_was_written_counts_when_nobody_writes_any_more, 0,
+                            ELEMENTSOF(waiting_rows));
+        tcase_add_loop_test(job, other_answers_wait_for_nothing, 0, ELEMENTSOF(prompt_rows));
+        tcase_add_test(job, a_job_that_lingers_holds_up_only_itself);
         tcase_add_test(job, the_end_of_killed_jobs_is_told_and_no_other);
         tcase_add_test(job, a_job_may_be_freed_from_its_own_events);
         tcase_add_test(job, a_paused_job_waits_and_nothing_is_lost);

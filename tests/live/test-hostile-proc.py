@@ -185,12 +185,26 @@ def an_execve_that_never_ends_costs_its_own_process_only():
 
 # Starts many of these, one after the other.
 STORM = """
-import os, sys, time
+import os, signal, sys, time
+children = []
+def end(*_):
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+    for pid in children:
+        os.waitpid(pid, 0)
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
 for _ in range(1000):
-    if os.fork() == 0:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         os.open(sys.argv[1], os.O_RDONLY | os.O_CLOEXEC)
         os.setuid(60017)
         os.execv("/bin/sleep", ["sleep", "100"])
+    children.append(pid)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     time.sleep(0.001)
 time.sleep(1000)
 """
@@ -198,22 +212,14 @@ time.sleep(1000)
 
 @contextlib.contextmanager
 def storm_of_executors(fuse):
-    process = subprocess.Popen([sys.executable, "-c", STORM, str(fuse.path("file"))], start_new_session=True)
-
-    def kill_all():
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return True
-        return False
+    process = subprocess.Popen([sys.executable, "-c", STORM, str(fuse.path("file"))])
     try:
         expect(fuse.waiting.wait(20), "nobody closed the file")
         yield
     finally:
         fuse.release()
-        process.kill()
-        process.wait()
-        wait_until(kill_all, what="the executors to end")
+        process.terminate()
+        process.wait(60)
 
 
 @test

@@ -2357,11 +2357,14 @@ def many_files():
     """processes that execute more files than the unwinding job may have descriptors take none from those that it has"""
     with daemon() as ctl, temporary() as place, known_threads(renamed(ctl, "calm-load")), contextlib.ExitStack() as loads:
         processes = [loads.enter_context(collecting(place / str(number), 900)) for number in range(5)]
-        with Recording(ctl, tag="rec", periodNs=1_000_000, forNs=5 * SECOND) as recording:
+        with Recording(ctl, tag="rec", periodNs=1_000_000) as recording:
             recording.started()
             time.sleep(1)
             for process in processes:
                 collect(process)
+            # What a process has mapped is read again when it is a second old.
+            time.sleep(5)
+            answer(ask(ctl, "EndRecording", more=False))
             answer(recording.rest())
         modules = [module["path"] for module in rows(documents(file_of(ctl, "rec"))[2]["modules"])]
         expect(sum(path.startswith(str(place)) for path in modules) == 4500, len(modules))

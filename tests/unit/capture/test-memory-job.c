@@ -351,13 +351,15 @@ END_TEST
 
 static const char mark[] = "a word that lies on the stack";
 
-static void *wait_for_ever(void *tid_fd) {
+static int tid_fd; /* it gets the number of the thread that waits */
+
+static void *wait_for_ever(void *unused) {
         char here[sizeof(mark)];
         pid_t tid = gettid();
 
         memcpy(here, mark, sizeof(mark));
         asm volatile("" : : "r"(here) : "memory");
-        (void) !write(*(int *) tid_fd, &tid, sizeof(tid));
+        (void) !write(tid_fd, &tid, sizeof(tid));
         for (;;)
                 (void) pause();
         return NULL;
@@ -376,15 +378,16 @@ static pid_t start_waiting(bool is_leader, StackAsked *ret) {
         pid = fork();
         ck_assert_int_ge(pid, 0);
         if (pid == 0) {
+                tid_fd = fds[1];
                 if (is_leader)
-                        wait_for_ever(&fds[1]);
-                if (pthread_create(&thread, NULL, wait_for_ever, &fds[1]) != 0)
+                        wait_for_ever(NULL);
+                if (pthread_create(&thread, NULL, wait_for_ever, NULL) != 0)
                         _exit(1);
                 pthread_exit(NULL);
         }
+        (void) close(fds[1]);
         ck_assert_int_eq(read(fds[0], &tid, sizeof(tid)), sizeof(tid));
         (void) close(fds[0]);
-        (void) close(fds[1]);
         *ret = (StackAsked){ .life = { .tgid = (uint32_t) pid, .tid = (uint32_t) tid } };
         while (sp == 0) {
                 (void) usleep(1000);

@@ -735,7 +735,10 @@ START_TEST(it_says_that_it_is_full) {
 }
 END_TEST
 
-/* So does what is known of processes, also after their end, and not what it was known before. */
+/*
+ * What is known of processes counts, too, also of those that have ended. What was known of one
+ * before it changed does not count any more.
+ */
 START_TEST(processes_make_it_full) {
         static uint64_t space[RECORD_MESSAGE_MAX_BYTES / 8];
         enum { MAPPINGS = 1000, PROCESSES = 8 };

@@ -48,12 +48,11 @@ static Mounted find_mount(uint32_t tgid, uint64_t dev) {
         return found;
 }
 
-/* Returns true for files in memory (memfd_create(2), shared memory), which nobody mounts. */
-static bool is_of_memory(uint64_t dev) {
+uint64_t process_file_find_memory(void) {
         _cleanup_(fd_closep) int fd = memfd_create("device", MFD_CLOEXEC);
         struct stat st;
 
-        return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == dev;
+        return fd >= 0 && fstat(fd, &st) == 0 ? st.st_dev : 0;
 }
 
 /*
@@ -62,12 +61,12 @@ static bool is_of_memory(uint64_t dev) {
  * file that it maps: kernels before 6.8 tell the device below an overlay, which the host has
  * mounted, and what is mounted nowhere any more may have been of any kind.
  */
-static bool is_of_program(uint32_t tgid, uint64_t dev) {
+static bool is_of_program(uint32_t tgid, uint64_t dev, uint64_t of_memory) {
         Mounted found = find_mount(tgid, dev);
 
         if (found == MOUNTED_NOT)
                 found = find_mount(1, dev);
-        return found == MOUNTED_BY_PROGRAM || (found == MOUNTED_NOT && !is_of_memory(dev));
+        return found == MOUNTED_BY_PROGRAM || (found == MOUNTED_NOT && dev != of_memory);
 }
 
 int process_file_read_maps(uint32_t tgid, char *space, size_t n_space, size_t *ret_n) {
@@ -84,9 +83,12 @@ int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping, Proce
         char path[64];
 
         if (!last->is_known || last->dev != mapping->dev)
-                *last = (ProcessDevice){ .dev = mapping->dev,
-                                         .is_known = true,
-                                         .is_of_program = is_of_program(tgid, mapping->dev) };
+                *last = (ProcessDevice){
+                        .dev = mapping->dev,
+                        .is_known = true,
+                        .is_of_program = is_of_program(tgid, mapping->dev, last->of_memory),
+                        .of_memory = last->of_memory,
+                };
         if (last->is_of_program)
                 return -EOPNOTSUPP;
         (void) snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", tgid,

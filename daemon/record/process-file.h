@@ -21,13 +21,19 @@
 typedef struct ProcessDevice {
         uint64_t dev;
         bool is_known, is_of_program;
+        uint64_t of_memory; /* process_file_find_memory() */
 } ProcessDevice;
 #define PROCESS_FILE_PATH_BYTES PROCESS_MAP_PATH_BYTES
 
 /*
+ * The device of files in memory (memfd_create(2), shared memory), which nobody mounts; 0: it is not
+ * known. It makes such a file.
+ */
+uint64_t process_file_find_memory(void);
+/*
  * The very file that is mapped, also where it was deleted or replaced; negative: it cannot be, or
- * is of a file system that a program answers for (FUSE), which is left alone. @last: a zeroed one
- * for the first of some files of a process that are opened one after the other.
+ * is of a file system that a program answers for (FUSE), which is left alone. @last: one with
+ * of_memory alone for the first of some files of a process that are opened one after the other.
  */
 int process_file_open_mapped(uint32_t tgid, const ProcessMapping *mapping, ProcessDevice *last);
 

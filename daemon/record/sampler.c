@@ -79,7 +79,8 @@ struct Sampler {
         int stat;    /* owned: the times of CPUs */
         int failure; /* of passing on within the ring */
         bool has_begun;
-        RecordEnd full; /* why nothing more should be taken; RECORD_END_UNKNOWN: it may be */
+        uint64_t of_memory; /* the device of files in memory */
+        RecordEnd full;     /* why nothing more should be taken; RECORD_END_UNKNOWN: it may be */
 };
 
 static int await(const Sampler *sampler, short events) {
@@ -265,7 +266,7 @@ static int tell_process(Sampler *sampler, Known *known, const RecordSample *samp
         _cleanup_(fd_closep) int root = process_file_open_root(known->tgid);
         bool has_memory = false, is_there;
         uint64_t n_lines = 0, digest;
-        ProcessDevice device = {};
+        ProcessDevice device = { .of_memory = sampler->of_memory };
         ProcessMapping mapping;
         size_t n = 0, n_bytes;
         Cursor cursor;
@@ -499,6 +500,7 @@ int sampler_new(const SamplerOptions *options, Sampler **ret) {
                 return -ENOMEM;
         sampler->options = *options;
         sampler->hook = sampler->fork_hook = sampler->waking_hook = sampler->stat = -EBADF;
+        sampler->of_memory = process_file_find_memory();
         sampler->text = malloc(MAPS_BYTES);
         if (!sampler->text)
                 return -ENOMEM;

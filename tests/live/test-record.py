@@ -1986,6 +1986,27 @@ while True:
 
 
 @test
+def program_in_memory():
+    """the functions of a program are known that was executed from a file in memory, which is mounted nowhere"""
+    with daemon() as ctl:
+        program = ctl.spool.parent / "memory-load"
+        shutil.copy(BUILD / "tests" / "live" / "places", ctl.spool.parent / "places")
+        program.write_text(f"""#!{sys.executable}
+import os
+memory = os.memfd_create("memory-load")
+with open("{ctl.spool.parent}/places", "rb") as file:
+    os.sendfile(memory, file.fileno(), 0, os.fstat(file.fileno()).st_size)
+os.execve(memory, ["memory-load"], os.environ)
+""", encoding="utf-8")
+        program.chmod(0o755)
+        with known_threads(program) as (process, tids):
+            record(ctl, 2, tag="rec", filter={"pids": [process.pid]})
+            mine = [stack for stack in stacks(ctl, "rec")[1] if stack["thread"] == "at_sums" and stack["samples"] > 0]
+            expect("at_sums" in tids and mine, tids)
+            expect(all("at_sums" in stack["frames"] for stack in mine), mine)
+
+
+@test
 def file_that_never_answers():
     """a process that maps code of a file system that never answers is recorded like others"""
     with daemon() as ctl:

@@ -373,6 +373,9 @@ int spool_publish_untagged(Spool *spool, int fd, const char *name, Head *head) {
                 spool_discard(spool, copy);
                 copy = fd_close(copy);
                 r = spool_free_name(spool, name, free_name);
+                /* What has that name is no file, which is found only on publishing. */
+                if (r == 0 && strcmp(free_name, head->name) == 0)
+                        r = SPOOL_E_EXISTS;
                 if (r != 0)
                         break;
                 r = make_copy(spool, fd, free_name, head, &copy);

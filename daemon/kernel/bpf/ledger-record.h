@@ -107,7 +107,7 @@ typedef struct LedgerKey {
 } LedgerKey;
 
 typedef struct LedgerValues {
-        __u64 has;      /* what the kernel has: the same in all rows */
+        __u64 has;      /* what the kernel has, the same in all rows, and LEDGER_HAS_REALTIME */
         __u64 exits;    /* threads */
         __u64 lives_ns; /* CLOCK_BOOTTIME */
         __u64 accounted;

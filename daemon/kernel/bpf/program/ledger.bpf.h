@@ -367,8 +367,8 @@ __noinline int add_values(LedgerValues *row, const LedgerValues *values) {
         raise_maximum(&row->grew_ns, values->grew_ns);
         if (values->n_overflow)
                 __sync_fetch_and_add(&row->n_overflow, values->n_overflow);
-        if (row->has != values->has)
-                row->has |= values->has;
+        if (values->has & ~row->has)
+                __sync_fetch_and_or(&row->has, values->has);
         if (values->exits)
                 __sync_fetch_and_add(&row->exits, values->exits);
         if (values->lives_ns)

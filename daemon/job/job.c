@@ -48,6 +48,9 @@ static const struct {
         [JOB_KILL_NONSENSE] = { "gave a malformed reply and was stopped", NULL },
         [JOB_KILL_STUCK] = { "took longer than",
                              "and hangs in the kernel, where nothing can stop it" },
+        [JOB_KILL_HOLDING] = { "has answered and hangs in the kernel, where it could still change "
+                               "what it has written",
+                               NULL },
         [JOB_KILL_UNHEARD] = { "was stopped: the daemon could not talk to it", NULL },
 };
 
@@ -214,7 +217,9 @@ static void settle(Job *job) {
                 last = reply_of(job);
                 job->on_reply(job, &last, job->userdata);
         } else if (is_heard && (is_mute || job->held) && (job->exited || is_stuck)) {
-                job_exit_text(job->terms->word, job->kill, job->timeout_ns, &job->status, reason);
+                job_exit_text(job->terms->word,
+                              job->held && is_stuck ? JOB_KILL_HOLDING : job->kill, job->timeout_ns,
+                              &job->status, reason);
                 /* No event may come after this one. */
                 job->answered = true;
                 job->held = false;

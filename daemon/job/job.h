@@ -70,6 +70,7 @@ typedef enum JobKill {
         JOB_KILL_CANCELLED, /* it was asked twice */
         JOB_KILL_NONSENSE,  /* it sent something other than a reply */
         JOB_KILL_STUCK,     /* it passed its deadline, and SIGKILL did not end it */
+        JOB_KILL_HOLDING,   /* the same, after its last reply: it holds the files that it wrote */
         JOB_KILL_UNHEARD,   /* its socket failed: most likely memory ran out */
 } JobKill;
 

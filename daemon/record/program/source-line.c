@@ -280,6 +280,15 @@ static void add_file(Program *program, uint64_t n) {
         program->n_names += n + program->n_longest + 2;
 }
 
+/* False: there are too many. */
+static bool add_name(Program *program, bool is_of_file, uint64_t n) {
+        if (is_of_file)
+                add_file(program, n);
+        else
+                add_directory(program, n);
+        return program->n_names <= UNIT_NAMES_MAX_BYTES;
+}
+
 /* A table up to version 4, which an empty name ends. False: it is cut, or there are too many. */
 static bool take_names(Program *program, bool is_of_files) {
         uint64_t n, number;
@@ -287,15 +296,11 @@ static bool take_names(Program *program, bool is_of_files) {
         while (take_text(program, &n)) {
                 if (n == 0)
                         return true;
-                if (!is_of_files)
-                        add_directory(program, n);
-                else
-                        add_file(program, n);
                 /* A file has a directory, a time and a size. */
                 for (unsigned i = 0; i < 3 && is_of_files; i++)
                         if (!take_leb128(program, &number))
                                 return false;
-                if (program->n_names > UNIT_NAMES_MAX_BYTES)
+                if (!add_name(program, is_of_files, n))
                         return false;
         }
         return false;
@@ -321,11 +326,7 @@ static bool take_described_names(Program *program, bool is_of_files) {
                         if (n_text > UNIT_NAMES_MAX_BYTES)
                                 return false;
                 }
-                if (!is_of_files)
-                        add_directory(program, n_text);
-                else
-                        add_file(program, n_text);
-                if (program->n_names > UNIT_NAMES_MAX_BYTES)
+                if (!add_name(program, is_of_files, n_text))
                         return false;
         }
         return true;

@@ -7,10 +7,14 @@
  * One service on a bench with one caller, for each test, and calls as text.
  */
 
+#include <sys/socket.h>
+#include <unistd.h>
 #include "check-lack.h"
 #include "check-main.h"
 #include "bench.h"
 #include "interface/interface.h"
+#include "job/job.h"
+#include "order/order.h"
 
 #define CALL(name, parameters) \
         "{\"method\":\"" PROFILER_INTERFACE "." name "\",\"parameters\":" parameters "}"
@@ -41,6 +45,30 @@ static inline void make_gate(char *path) {
 
         ck_assert_int_ge(fd, 0);
         fd_close(fd);
+}
+
+static inline void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
+}
+
+/* Jobs of no request, that never end. @method: of one of the fake jobs that can be told to hang. */
+static inline void start_hanging_jobs(JobKind kind, OrderMethod method, Job *jobs[], size_t n) {
+        _cleanup_(freep) Order *given = order_new(method);
+        _cleanup_(buffer_done) Buffer body = {};
+
+        given->files.socket = 1; /* the first member of both */
+        ck_assert_int_eq(order_pack(given, &body), 0);
+        for (size_t i = 0; i < n; i++) {
+                JobOrder order = { .terms = &job_terms[kind], .body = buffer_span(&body) };
+                int pair[2];
+
+                ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+                order.fds = &pair[1];
+                order.n_fds = 1;
+                ck_assert_int_eq(job_pool_start(bench.pool, &order, on_stray_reply, NULL, &jobs[i]),
+                                 0);
+                ck_assert_int_eq(send(pair[0], "hang", 4, 0), 4);
+                (void) close(pair[0]);
+        }
 }
 
 /* @text is often a call whose answer it is, and made once. */

@@ -184,31 +184,13 @@ START_TEST(its_end_waits_behind_others) {
 }
 END_TEST
 
-static void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
-}
-
 /* A file that somebody executes may be one in which they hang for ever. */
 START_TEST(its_jobs_do_not_pile_up) {
         static const JobKind kinds[] = { JOB_RECORD, JOB_UNWIND };
-        _cleanup_(freep) Order *given = order_new(ORDER_MEMORY);
-        _cleanup_(buffer_done) Buffer body = {};
         Job *jobs[LIMIT_RECORD_JOBS];
 
         start("");
-        given->files.socket = 1; /* the first member of all that have one */
-        ck_assert_int_eq(order_pack(given, &body), 0);
-        for (size_t i = 0; i < ELEMENTSOF(jobs); i++) {
-                JobOrder order = { .terms = &job_terms[kinds[_i]], .body = buffer_span(&body) };
-                int pair[2];
-
-                ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-                order.fds = &pair[1];
-                order.n_fds = 1;
-                ck_assert_int_eq(job_pool_start(bench.pool, &order, on_stray_reply, NULL, &jobs[i]),
-                                 0);
-                ck_assert_int_eq(send(pair[0], "hang", 4, 0), 4);
-                (void) close(pair[0]);
-        }
+        start_hanging_jobs(kinds[_i], ORDER_MEMORY, jobs, ELEMENTSOF(jobs));
         bench_send(caller, RECORD("{\"forNs\":1000000}"), NULL, 0);
         ck_assert_has(await(caller, "\"error\""), "hang in the kernel");
         jobs[0] = job_free(jobs[0]);

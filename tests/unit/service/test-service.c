@@ -373,9 +373,6 @@ START_TEST(a_job_that_reads_memory_goes_with_its_caller) {
 }
 END_TEST
 
-static void on_stray_reply(Job *job, const JobReply *reply, void *userdata) {
-}
-
 static bool is_suspect(void) {
         for (size_t i = 0; i < bench.pool->n_jobs; i++)
                 if (hung_next_of(&bench.manager->hung, bench.pool->jobs[i]->pid, &(size_t){ 0 }))
@@ -408,27 +405,12 @@ static const struct {
 };
 
 START_TEST(jobs_that_read_for_captures_do_not_pile_up) {
-        _cleanup_(freep) Order *given = order_new(alone[_i].method);
-        _cleanup_(buffer_done) Buffer body = {};
         const JobKind kind = alone[_i].kind;
         Job *jobs[LIMIT_MEMORY_JOBS];
         const char *answer;
         char text[256];
 
-        given->files.socket = 1; /* the first member of both */
-        ck_assert_int_eq(order_pack(given, &body), 0);
-        for (size_t i = 0; i < alone[_i].limit; i++) {
-                JobOrder order = { .terms = &job_terms[kind], .body = buffer_span(&body) };
-                int pair[2];
-
-                ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-                order.fds = &pair[1];
-                order.n_fds = 1;
-                ck_assert_int_eq(job_pool_start(bench.pool, &order, on_stray_reply, NULL, &jobs[i]),
-                                 0);
-                ck_assert_int_eq(send(pair[0], "hang", 4, 0), 4);
-                (void) close(pair[0]);
-        }
+        start_hanging_jobs(kind, alone[_i].method, jobs, alone[_i].limit);
         /* The capture goes on without, and knows why. */
         answer = call(CALL("Capture", "{\"tag\":\"memory-ask.one.far\"}"));
         (void) snprintf(text, sizeof(text), "\"note\":\"%s\"", alone[_i].without);

@@ -169,7 +169,10 @@ struct mm_struct {
         struct file *exe_file;
 };
 
-/* Up to 6.1. */
+/*
+ * Up to 6.1, whose verifier refuses to look into it where it is read as a member: it takes
+ * bpf_core_read().
+ */
 typedef struct {
         long counter;
 } atomic_long_t;

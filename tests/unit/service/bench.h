@@ -57,7 +57,7 @@ static inline void bench_open(Bench *bench, const char *spool_path) {
         int fd = open(FAKE_CTPROFD, O_PATH | O_CLOEXEC);
 
         log_open(LOG_ERR);
-        ck_assert_int_ge(fd, 0);
+        ck_assert_msg(fd >= 0, "%s: %s", FAKE_CTPROFD, strerror(errno));
         ck_assert_int_ge(sd_event_new(&bench->event), 0);
         ck_assert_int_ge(spool_open(spool_path, &bench->spool), 0);
         ck_assert_int_eq(users_new(&user_limits, &bench->users), 0);

@@ -189,10 +189,12 @@ def those_who_stand_still():
             expect_exact(document, target, "afterwards")
 
 
-def unprivileged(directory, *arguments):
-    """ctprofctl --local for one who has no privilege."""
-    return run(CTPROFCTL, "--local", "--spool", directory / "spool", *arguments, user=NOBODY, group=NOBODY, groups=[],
-               env={"HOME": str(directory), "XDG_STATE_HOME": str(directory)})
+def unprivileged(directory):
+    """Calls ctprofctl --local as one who has no privilege, with a spool below the directory."""
+    def call(*arguments, **options):
+        return run(CTPROFCTL, "--local", "--spool", directory / "spool", *arguments, user=NOBODY, group=NOBODY,
+                   groups=[], env={"HOME": str(directory), "XDG_STATE_HOME": str(directory)}, **options)
+    return call
 
 
 @test
@@ -211,7 +213,7 @@ def without_privileges():
         foreign = stack.enter_context(Target(program))
         for target in (own, foreign):
             target.round()
-        answer, document = capture(lambda *words: unprivileged(spool, *words), spool, "--no-smaps")
+        answer, document = capture(unprivileged(spool), spool, "--no-smaps")
         expect_exact(document, own, "of one's own")
         expect_absent(document, foreign.pid, "of another")
         found, summary = source(answer), document["probe_summary"]
@@ -219,7 +221,7 @@ def without_privileges():
         expect_equal((found["state"], found["ok"]), ("partial", len(own.truth)), found)
         expect_equal((summary["dominant_failure"], summary["privilege_dominant"]), ("permission", True), summary)
         expect(failures(document)["permission"] > 0, summary)
-        for reason in reasons(lambda *words: unprivileged(spool, *words), "now", foreign.pid).values():
+        for reason in reasons(unprivileged(spool), "now", foreign.pid).values():
             expect(reason, "no reason")
         print(f"# {found['reason']}")
 

@@ -175,22 +175,23 @@ int cell_append_value(Buffer *cell, json_object *value, const CellStyle *style) 
 
 bool cell_is_approximate(json_object *entry, const char *side) {
         static const struct {
-                const char *side, *other;
+                const char *side, *other, *too;
         } sides[] = {
-                { "before", "after: " }, { "after", "before: " }, { "a", "b: " }, { "b", "a: " }
+                { "before", "after: ", "; before: " },
+                { "after", "before: ", "; after: " },
+                { "a", "b: ", "; a: " },
+                { "b", "a: ", "; b: " },
         };
         Span text = cell_string(cell_member(entry, "approximate"));
-        const char *other = NULL;
 
         if (text.n == 0 || !cell_member(entry, side))
                 return false;
+        /* The text begins with a side, the other may follow, or it is about both. */
         for (size_t i = 0; i < ELEMENTSOF(sides); i++)
-                if (strcmp(side, sides[i].side) == 0)
-                        other = sides[i].other;
-        /* The text begins with the side that it is about, or is about both. */
-        if (!other || text.n < strlen(other) || memcmp(text.bytes, other, strlen(other)) != 0)
-                return true;
-        return memmem(text.bytes, text.n, "; ", strlen("; "));
+                if (strcmp(side, sides[i].side) == 0 && text.n >= strlen(sides[i].other) &&
+                    memcmp(text.bytes, sides[i].other, strlen(sides[i].other)) == 0)
+                        return memmem(text.bytes, text.n, sides[i].too, strlen(sides[i].too));
+        return true;
 }
 
 int cell_append_delta(Buffer *cell, json_object *entry, const CellStyle *style) {

@@ -133,6 +133,44 @@ START_TEST(members_that_are_missing_are_null) {
 END_TEST
 
 static const struct {
+        const char *first, *second, *text;
+        bool of_first, of_second;
+} approximate_rows[] = {
+        { "before", "after", "before: one", true, false },
+        { "before", "after", "after: one", false, true },
+        { "before", "after", "before: one; after: two", true, true },
+        { "before", "after", "before and after: one", true, true },
+        { "before", "after", "one", true, true },
+        { "a", "b", "a: one", true, false },
+        { "a", "b", "b: one", false, true },
+        { "a", "b", "a: one; b: two", true, true },
+        { "a", "b", "a and b: one", true, true },
+        /* One side may have two reasons. */
+        { "before", "after", "before: one; two", true, false },
+        { "before", "after", "after: one; two", false, true },
+        { "a", "b", "a: one; two", true, false },
+        { "a", "b", "b: one; two", false, true },
+        { "a", "b", "a: one; two; b: three", true, true },
+};
+
+START_TEST(a_side_is_approximate_where_the_text_is_about_it) {
+        json_object *entry = json_object_new_object();
+
+        json_object_object_add(entry, approximate_rows[_i].first, json_object_new_int(1));
+        json_object_object_add(entry, approximate_rows[_i].second, json_object_new_int(2));
+        ck_assert(!cell_is_approximate(entry, approximate_rows[_i].first));
+        json_object_object_add(entry, "approximate",
+                               json_object_new_string(approximate_rows[_i].text));
+        ck_assert_int_eq(cell_is_approximate(entry, approximate_rows[_i].first),
+                         approximate_rows[_i].of_first);
+        ck_assert_int_eq(cell_is_approximate(entry, approximate_rows[_i].second),
+                         approximate_rows[_i].of_second);
+        ck_assert(!cell_is_approximate(entry, "value"));
+        json_object_put(entry);
+}
+END_TEST
+
+static const struct {
         const char *a, *b, *midpoint; /* NULL: none */
 } midpoint_rows[] = {
         { "0", "5", "2.5" },
@@ -168,6 +206,8 @@ int main(void) {
         tcase_add_loop_test(value, values_become_cells, 0, ELEMENTSOF(rows));
         tcase_add_test(value, deltas_of_65_bits_keep_every_digit);
         tcase_add_test(value, members_that_are_missing_are_null);
+        tcase_add_loop_test(value, a_side_is_approximate_where_the_text_is_about_it, 0,
+                            ELEMENTSOF(approximate_rows));
         tcase_add_loop_test(value, midpoints_are_exact, 0, ELEMENTSOF(midpoint_rows));
         suite_add_tcase(suite, value);
         return check_main(suite);

@@ -196,25 +196,13 @@ static void write_spread(JsonWriter *writer, const GroupContext *context, const 
         json_write_end(writer);
 }
 
-#define JOINED_BYTES (3 * ABSENCE_BYTES + 64)
-
-/*
- * "before: ...; after: ...", or one of them, or once what both say. NULL: nothing to say. False if
- * neither says anything.
- */
-static bool join_sides(const GroupContext *context, const char *before, const char *after,
+/* As sides_join() does, with the names that the sides of the view have. */
+static bool join_sides(const GroupContext *context, const char *const reasons[static SIDES],
                        char ret_text[static JOINED_BYTES]) {
-        const char *first = columns_side_name(context->columns, SIDE_BEFORE);
-        const char *second = columns_side_name(context->columns, SIDE_AFTER);
+        const char *const names[SIDES] = { columns_side_name(context->columns, SIDE_BEFORE),
+                                           columns_side_name(context->columns, SIDE_AFTER) };
 
-        if (before && after && strcmp(before, after) == 0)
-                (void) snprintf(ret_text, JOINED_BYTES, "%s and %s: %s", first, second, before);
-        else
-                (void) snprintf(ret_text, JOINED_BYTES, "%s%s%s%s%s%s%s", before ? first : "",
-                                before ? ": " : "", before ? before : "",
-                                before && after ? "; " : "", after ? second : "", after ? ": " : "",
-                                after ? after : "");
-        return before || after;
+        return sides_join(names, reasons, ret_text);
 }
 
 /*
@@ -239,7 +227,7 @@ static void write_doubts(JsonWriter *writer, const GroupContext *context, const 
         if (side != BOTH_SIDES) {
                 if (found[0])
                         json_write_member_text(writer, "approximate", found[0]);
-        } else if (join_sides(context, found[0], found[1], text)) {
+        } else if (join_sides(context, found, text)) {
                 json_write_member_text(writer, "approximate", text);
         }
         if (row->limited[0] || row->limited[1])
@@ -297,7 +285,7 @@ static void write_pair_reason(JsonWriter *writer, const GroupContext *context, c
         for (unsigned i = 0; i < SIDES; i++)
                 if (row->values[i].kind == VALUE_ABSENT)
                         reasons[i] = absence_of_value(row, i, context->sources[i], texts[i]);
-        if (!join_sides(context, reasons[0], reasons[1], text)) {
+        if (!join_sides(context, reasons, text)) {
                 if (row->refuted)
                         (void) snprintf(text, sizeof(text),
                                         "implausible: these threads cannot have done that much in "

@@ -411,3 +411,18 @@ const char *approximation_of_value(const Row *row, unsigned index, KernelDefects
                                 n > 0 ? "; " : "", defect);
         return n > 0 || defect ? ret_text : NULL;
 }
+
+bool sides_join(const char *const names[static SIDES], const char *const reasons[static SIDES],
+                char ret_text[static JOINED_BYTES]) {
+        const char *before = reasons[0], *after = reasons[1];
+
+        if (before && after && strcmp(before, after) == 0)
+                (void) snprintf(ret_text, JOINED_BYTES, "%s and %s: %s", names[0], names[1],
+                                before);
+        else
+                (void) snprintf(ret_text, JOINED_BYTES, "%s%s%s%s%s%s%s", before ? names[0] : "",
+                                before ? ": " : "", before ? before : "",
+                                before && after ? "; " : "", after ? names[1] : "",
+                                after ? ": " : "", after ? after : "");
+        return before || after;
+}

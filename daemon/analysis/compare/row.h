@@ -152,5 +152,15 @@ const char *absence_of_value(const Row *row, unsigned index, const SourceTable *
  */
 const char *approximation_of_value(const Row *row, unsigned index, KernelDefects defects,
                                    char ret_text[static ABSENCE_BYTES]);
+
+#define JOINED_BYTES (3 * ABSENCE_BYTES + 64)
+/*
+ * Writes "before: ...; after: ..." of the @reasons of both sides, or one of them, or "before and
+ * after: ..." once what both say; a side without one has NULL. @names: of the sides. Returns false
+ * and writes nothing of use if neither has a reason.
+ */
+bool sides_join(const char *const names[static SIDES], const char *const reasons[static SIDES],
+                char ret_text[static JOINED_BYTES]);
+
 /* It says this of a sum at its limit, which also is why there is no delta. */
 #define ROW_AT_ITS_LIMIT "at its limit: 2^64-1 or more"

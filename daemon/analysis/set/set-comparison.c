@@ -585,8 +585,8 @@ static void write_row(JsonWriter *writer, const SetComparison *comparison, SetGr
         static const SetTest none = { .u = 0 };
         const SetRowView row = view_row(comparison, group, index);
         const SetTest *test = row.test ? row.test : &none;
-        char text[ABSENCE_BYTES];
-        const char *approximation = NULL;
+        char texts[SIDES][ABSENCE_BYTES], text[JOINED_BYTES];
+        const char *approximations[SIDES] = { NULL, NULL };
         double percent = 0;
         bool has;
 
@@ -596,9 +596,9 @@ static void write_row(JsonWriter *writer, const SetComparison *comparison, SetGr
                 const Quartiles *quartiles = &row.sides[side];
 
                 quartiles_write_json(writer, side_names[side], quartiles);
-                if (quartiles->n > 0 && !approximation)
-                        approximation = approximation_of_value(&row.row, side,
-                                                               comparison->defects[side], text);
+                if (quartiles->n > 0)
+                        approximations[side] = approximation_of_value(
+                                &row.row, side, comparison->defects[side], texts[side]);
         }
         double_write_json(writer, "delta", row.row.has_number, row.row.delta.real);
         has = row_percent(&row.row, &percent);
@@ -611,8 +611,8 @@ static void write_row(JsonWriter *writer, const SetComparison *comparison, SetGr
         if (row.samples->reset)
                 json_write_member_bool(writer, "reset", true);
         write_reason(writer, comparison, group, &row);
-        if (approximation)
-                json_write_member_text(writer, "approximate", approximation);
+        if (sides_join(side_names, approximations, text))
+                json_write_member_text(writer, "approximate", text);
         json_write_end(writer);
 }
 

@@ -30,7 +30,7 @@ typedef struct Shot {
 
 /* What the hosts of both sides have; without CPUs it is not told. */
 static HostUse set_run_hosts[SIDES];
-static KernelDefects set_run_defects;
+static KernelDefects set_run_defects[SIDES];
 
 typedef struct SetRun {
         SetComparison *comparison;
@@ -65,7 +65,7 @@ static inline void set_run_fold(SetRun *run, const Shot *shot, const Shot *previ
         const Shot *const ends[SIDES] = { previous, shot };
         SetCapture capture = { .side = shot->side,
                                .column = { .end = set_run_time(shot),
-                                           .defects = set_run_defects } };
+                                           .defects = set_run_defects[shot->side] } };
         bool has_ledger = previous && previous->has_ledger && shot->has_ledger;
 
         if (previous) {

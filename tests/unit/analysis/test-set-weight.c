@@ -257,20 +257,58 @@ START_TEST(waiting_for_storage_is_cut_to_what_is_left) {
                 thread_sample_put(sample, METRIC_wait_time_ns, 1 * NSEC_PER_SEC * i);
                 thread_sample_put(sample, METRIC_blkio_delay_total_ns, 9 * NSEC_PER_SEC * i);
         }
-        set_run_defects = kernel_defects_of("6.12.1");
+        set_run_defects[0] = set_run_defects[1] = kernel_defects_of("6.12.1");
         run = set_run_of(&view, 0.05, shots, N_SHOTS, no_sources);
         group = json_object_object_get(json_object_object_get(set_run_group(&run, "p"), "rates"),
                                        "after");
         ck_assert_str_eq(json_at(group, "exact", END), "false");
         ck_assert_double_eq_tol(atof(json_at(group, "storageNs", END)), 0.2 * SECOND, 1);
         set_run_done(&run);
-        set_run_defects = 0;
+        set_run_defects[0] = set_run_defects[1] = 0;
         run = set_run_of(&view, 0.05, shots, N_SHOTS, no_sources);
         group = json_object_object_get(json_object_object_get(set_run_group(&run, "p"), "rates"),
                                        "after");
         ck_assert_str_eq(json_at(group, "exact", END), "true");
         ck_assert_double_eq_tol(atof(json_at(group, "storageNs", END)), 0.9 * SECOND, 1);
         set_run_done(&run);
+}
+END_TEST
+
+/* The captures of one side are of another kernel than those of the other. */
+START_TEST(what_is_approximate_tells_its_side) {
+        static const struct {
+                const char *before, *after, *begins;
+        } kernels[] = {
+                { "6.12.1", "5.15.0", "\"before: approximate on" },
+                { "5.15.0", "6.12.1", "\"after: approximate on" },
+                { "6.12.1", "6.12.1", "\"before and after: approximate on" },
+                { "5.15.0", "5.15.0", NULL },
+        };
+        View view = view_by("weight", "blkio_delay_total_ns");
+
+        for (unsigned i = 0; i < N_SHOTS; i++)
+                thread_sample_put(put_thread(i, "p", 1), METRIC_blkio_delay_total_ns,
+                                  9 * NSEC_PER_SEC * i);
+        for (size_t i = 0; i < ELEMENTSOF(kernels); i++) {
+                json_object *row;
+                SetRun run;
+
+                set_run_defects[0] = kernel_defects_of(kernels[i].before);
+                set_run_defects[1] = kernel_defects_of(kernels[i].after);
+                run = set_run_of(&view, 0.05, shots, N_SHOTS, no_sources);
+                row = json_object_object_get(
+                        json_object_object_get(set_run_group(&run, "p"), "metrics"),
+                        "blkio_delay_total_ns");
+                ck_assert_ptr_nonnull(row);
+                if (kernels[i].begins)
+                        ck_assert_ptr_eq(
+                                strstr(json_at(row, "approximate", END), kernels[i].begins),
+                                json_at(row, "approximate", END));
+                else
+                        ck_assert_ptr_null(json_object_object_get(row, "approximate"));
+                set_run_done(&run);
+        }
+        set_run_defects[0] = set_run_defects[1] = 0;
 }
 END_TEST
 
@@ -294,14 +332,14 @@ START_TEST(what_ended_had_time_to_wait_for_storage) {
                 shots[i].exited = &rows[i];
                 shots[i].n_exited = 1;
         }
-        set_run_defects = kernel_defects_of("6.12.1");
+        set_run_defects[0] = set_run_defects[1] = kernel_defects_of("6.12.1");
         run = set_run_of(&view, 0.05, shots, N_SHOTS, no_sources);
         group = json_object_object_get(json_object_object_get(set_run_group(&run, "p"), "rates"),
                                        "after");
         ck_assert_str_eq(json_at(group, "exact", END), "false");
         ck_assert_double_eq_tol(atof(json_at(group, "storageNs", END)), 0.8 * SECOND, 1);
         set_run_done(&run);
-        set_run_defects = 0;
+        set_run_defects[0] = set_run_defects[1] = 0;
 }
 END_TEST
 
@@ -318,6 +356,7 @@ int main(void) {
         tcase_add_test(engine, what_memory_grew_has_a_share);
         tcase_add_test(engine, a_host_of_unknown_size_has_no_weights);
         tcase_add_test(engine, waiting_for_storage_is_cut_to_what_is_left);
+        tcase_add_test(engine, what_is_approximate_tells_its_side);
         tcase_add_test(engine, what_ended_had_time_to_wait_for_storage);
         suite_add_tcase(suite, engine);
         return check_main(suite);

@@ -443,6 +443,9 @@ int section_tables_add(SectionTables *tables, json_object *part) {
 /* Says why a section that the user named has no table: "host-network: no data: REASON". */
 static int print_nothing(const SectionTables *tables, SectionId id) {
         static const char *const sides[] = { "sources", "sourcesBefore", "sourcesAfter" };
+        /* Two intervals have those of each within it. */
+        json_object *const columns[] = { tables->reply, cell_member(tables->reply, "a"),
+                                         cell_member(tables->reply, "b") };
         _cleanup_(buffer_done) Buffer line = {};
         const char *why = "no data";
         Span told = {};
@@ -454,9 +457,10 @@ static int print_nothing(const SectionTables *tables, SectionId id) {
         else if (id == SECTION_SCHED_EXT && tables->is_pair) /* equal ones do not come */
                 why = "no data, or nothing changed";
         buffer_append_format(&line, "\n%s: %s", view_table_names[id], why);
-        /* Each side may have no data for a reason of its own; two mostly have one. */
-        for (size_t i = 0; !tables->came[id] && i < ELEMENTSOF(sides); i++) {
-                json_object *sources = cell_member(tables->reply, sides[i]);
+        /* Each side may have no data for a reason of its own; all mostly have one. */
+        for (size_t i = 0; !tables->came[id] && i < ELEMENTSOF(columns) * ELEMENTSOF(sides); i++) {
+                json_object *sources =
+                        cell_member(columns[i / ELEMENTSOF(sides)], sides[i % ELEMENTSOF(sides)]);
                 Span reason = {};
 
                 for (size_t k = 0; k < cell_length(sources); k++) {

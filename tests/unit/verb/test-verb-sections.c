@@ -400,6 +400,28 @@ START_TEST(why_there_is_no_data_is_told) {
 }
 END_TEST
 
+#define UNREAD_INTERVAL(why_before, why_after)                                       \
+        "{\"before\":{\"name\":\"a\"},\"after\":{\"name\":\"b\"},\"sameBoot\":true," \
+        "\"elapsedNs\":1000000000,\"hostChanges\":[],"                               \
+        "\"sourcesBefore\":" NO_NETWORK(why_before) ",\"sourcesAfter\":" NO_NETWORK(why_after) "}"
+static const Exchange unread_intervals[] = { { REPLIES(
+        "{\"parameters\":{\"kind\":\"intervals\",\"a\":" UNREAD_INTERVAL(
+                "it is elsewhere",
+                "it went") ",\"b\":" UNREAD_INTERVAL("it went",
+                                                     "it is away") "},\"continues\":true}\0"
+                                                                   "{\"parameters\":{\"sections\":{"
+                                                                   "},\"hiddenRows\":0,"
+                                                                   "\"hiddenGroups\":0}}") } };
+
+START_TEST(why_two_intervals_have_no_data_is_told) {
+        begin(unread_intervals, 1);
+        CTL_RUN(&ctl, "compare", "a..b", "c..d", "--sections", "host-network");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "\nhost-network: no data: it is elsewhere; it went; "
+                                              "it is away\n"));
+        end();
+}
+END_TEST
+
 START_TEST(metrics_that_were_named_come_alone) {
         begin(nothing, 1);
         CTL_RUN(&ctl, "compare", "a", "b", "--metrics", "minflt");
@@ -549,6 +571,7 @@ int main(void) {
         tcase_add_test(tables, what_the_limit_cut_is_told);
         tcase_add_test(tables, what_was_named_and_is_not_there_is_told);
         tcase_add_test(tables, why_there_is_no_data_is_told);
+        tcase_add_test(tables, why_two_intervals_have_no_data_is_told);
         tcase_add_test(tables, metrics_that_were_named_come_alone);
         tcase_add_loop_test(tables, a_section_of_cgroups_needs_an_axis_with_cgroups, 0,
                             ELEMENTSOF(axis_forms));

@@ -470,20 +470,32 @@ static int add_user_frame(Collector *collector, Process *process, const RecordSa
         return r < 0 ? r : stack_table_put_frame(&collector->table, &own, ret);
 }
 
-/*
- * Sets *ret to true if the outermost frame is of the function with which a C library begins
- * threads. In musl, that function has no call frame information, by which it would say that nobody
- * called it.
- */
-static int begins_thread(const Collector *collector, const UnwoundStack *stack, bool *ret) {
-        const UnwoundFrame *last = &stack->frames[stack->n - 1];
-        Module *module = last->module != SIZE_MAX ? collector->modules.all[last->module] : NULL;
+/* Sets *ret to true if the frame is of the function with which a C library begins threads. */
+static int begins_thread(const Collector *collector, const UnwoundFrame *frame, bool *ret) {
+        Module *module = frame->module != SIZE_MAX ? collector->modules.all[frame->module] : NULL;
         const Symbol *symbol = NULL;
         const char *name;
-        int r = module && module->elf ? module_find_symbol(module, last->vaddr, &symbol) : 0;
+        int r = module && module->elf ? module_find_symbol(module, frame->vaddr, &symbol) : 0;
 
         name = symbol ? symbol_table_text(&module->symbols, symbol->name) : "";
         *ret = strcmp(name, "__clone") == 0 || strcmp(name, "clone") == 0;
+        return r;
+}
+
+/*
+ * Ends a stack at the first function of its thread. In musl, that function has no call frame
+ * information, by which it would say that nobody called it. On arm64 libdw then guesses a caller,
+ * and finds the function itself once more.
+ */
+static int end_at_first_function(const Collector *collector, UnwoundStack *stack) {
+        int r = 0;
+
+        for (size_t i = stack->n > 2 ? stack->n - 2 : 1;
+             r == 0 && !stack->is_complete && i < stack->n; i++) {
+                r = begins_thread(collector, &stack->frames[i], &stack->is_complete);
+                if (stack->is_complete)
+                        stack->n = i + 1;
+        }
         return r;
 }
 
@@ -513,8 +525,8 @@ static int add_user_frames(Collector *collector, const RecordSample *sample, Spa
         else
                 r = unwind_stack(process->unwind, (const uint64_t *) sample->registers, stack,
                                  &collector->unwound);
-        if (r == 0 && !collector->unwound.is_complete && collector->unwound.n > 1)
-                r = begins_thread(collector, &collector->unwound, &collector->unwound.is_complete);
+        if (r == 0 && !collector->unwound.is_complete)
+                r = end_at_first_function(collector, &collector->unwound);
         if (r == 0 && !collector->unwound.is_complete)
                 r = add_word(collector, "[stack cut]", n);
         collector->n_complete += collector->unwound.is_complete;

@@ -189,8 +189,19 @@ START_TEST(frames_are_found_by_their_table) {
 }
 END_TEST
 
-/* The first function of a thread need not say that nobody called it, if its name does. */
+/*
+ * The first function of a thread need not say that nobody called it, if its name does. Of a
+ * function without call frame information libdw guesses the caller by frame pointers, for arm64
+ * also where there are none: it is that function once more.
+ */
 START_TEST(first_functions_of_threads) {
+#if defined(__aarch64__)
+        static const char *const expected[] = { "clone work work ",
+                                                "[stack cut] close close work work " };
+#else
+        static const char *const expected[] = { "clone work work ",
+                                                "[stack cut] close work work " };
+#endif
         RecordSample sample = sample_of(sizeof(stack));
         uint64_t n_complete, n_cut;
         char elf[SMALL_ELF_BYTES];
@@ -201,8 +212,7 @@ START_TEST(first_functions_of_threads) {
         ck_assert_int_eq(take_module("/usr/bin/program", memory_with(elf, sizeof(elf))), 0);
         ck_assert_int_eq(take_process(&text, 1), 0);
         ck_assert_int_eq(take_sample(&sample, sizeof(stack)), 0);
-        ck_assert_str_eq(last_frames(),
-                         _i == 0 ? "clone work work " : "[stack cut] close work work ");
+        ck_assert_str_eq(last_frames(), expected[_i]);
         collector_count(collector, &n_complete, &n_cut);
         ck_assert_uint_eq(n_cut, (unsigned) _i);
 }

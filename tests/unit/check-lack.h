@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,9 +34,14 @@ static inline bool check_is_valgrind(void) {
 
 /* Returns why the kernel does not show this process the stack and the vdso that it uses. */
 static inline const char *check_lacks_own_mappings(void) {
-        return check_is_valgrind()
-                       ? "valgrind runs a program on a stack of its own, and hides the vdso"
-                       : NULL;
+        char here = 0, there = 1;
+        const struct iovec from = { &here, 1 }, to = { &there, 1 };
+
+        if (check_is_valgrind())
+                return "valgrind runs a program on a stack of its own, and hides the vdso";
+        return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1
+                       ? NULL
+                       : "the memory of a program is at other addresses here, and has no vdso";
 }
 
 /* Returns why no process can have a descriptor, or NULL: the valgrind of Debian 12 knows none. */

@@ -37,18 +37,36 @@ static const struct {
         { USE_HANGABLE, 3, 8 },
         { USE_STUCK, 3, 64 },
         { USE_RUNNING + QUEUE_ADDING, 1, 1 },
+        { USE_RUNNING + QUEUE_RECORDING, 1, 1 },
         { USE_RUNNING + QUEUE_READING, 3, 4 },
         { USE_RUNNING + QUEUE_CHANGING, 1, 1 },
         { USE_RUNNING + QUEUE_SURVEYING, 1, 1 },
         { USE_RUNNING + QUEUE_LOADING, 1, 1 },
         { USE_RESTING + QUEUE_ADDING, UINT64_MAX, 1 },
+        { USE_RESTING + QUEUE_RECORDING, UINT64_MAX, 1 },
         { USE_RESTING + QUEUE_READING, UINT64_MAX, 4 },
+        { USE_RESTING + QUEUE_CHANGING, UINT64_MAX, 1 },
+        { USE_RESTING + QUEUE_SURVEYING, UINT64_MAX, 1 },
+        { USE_RESTING + QUEUE_LOADING, UINT64_MAX, 1 },
         { USE_WAITING + QUEUE_ADDING, 8, 32 },
+        { USE_WAITING + QUEUE_RECORDING, 16, 64 },
         { USE_WAITING + QUEUE_READING, 16, 64 },
         { USE_WAITING + QUEUE_CHANGING, 16, 64 },
         { USE_WAITING + QUEUE_SURVEYING, 16, 64 },
         { USE_WAITING + QUEUE_LOADING, 16, 64 },
 };
+
+/* What is counted and has no bound is bounded as a part of something else. */
+START_TEST(everything_has_its_bound) {
+        for (unsigned use = 0; use < _USE_MAX; use++) {
+                bool has_row = use == USE_UNREAD; /* of USE_BYTES */
+
+                for (size_t i = 0; i < ELEMENTSOF(bound_rows); i++)
+                        has_row = has_row || bound_rows[i].use == use;
+                ck_assert_msg(has_row, "use %u has no row", use);
+        }
+}
+END_TEST
 
 START_TEST(a_user_gets_as_much_as_it_may_have_and_no_more) {
         Use use = bound_rows[_i].use;
@@ -264,6 +282,7 @@ int main(void) {
         TCase *all = tcase_create("users");
 
         tcase_add_checked_fixture(all, setup, teardown);
+        tcase_add_test(all, everything_has_its_bound);
         tcase_add_loop_test(all, a_user_gets_as_much_as_it_may_have_and_no_more, 0,
                             ELEMENTSOF(bound_rows));
         tcase_add_loop_test(all, all_users_together_get_as_much_as_they_may_have, 0,

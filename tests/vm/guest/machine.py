@@ -102,6 +102,8 @@ def reload(text):
     """Writes a file of settings and has the daemon read it."""
     SETTINGS.parent.mkdir(parents=True, exist_ok=True)
     SETTINGS.write_text(text, encoding="ascii")
+    # A daemon serves while it loads programs, but the service manager forgets a reload of what it still starts.
+    wait_until(lambda: shown("ActiveState") != "activating", 120, "the daemon to be ready")
     systemctl("reload-or-restart", SERVICE)
 
 

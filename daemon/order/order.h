@@ -155,6 +155,7 @@ typedef struct AnalysisOrder {
 
 typedef struct LoadOrder {
         bool ledger, waits; /* what keeps the ledger of exits, what counts waits */
+        bool captures_only; /* nothing that takes samples */
         OrderFd clock;      /* a program that was loaded before: only clocks for it are opened */
 } LoadOrder;
 

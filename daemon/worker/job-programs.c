@@ -51,7 +51,8 @@ static int tell_clocks(Work *work, int program) {
 /* Programs that were loaded by an earlier process need new clocks: nothing keeps those. */
 int work_load(Work *work) {
         const TaskProgramOptions options = { .ledger = work->order->load.ledger,
-                                             .waits = work->order->load.waits };
+                                             .waits = work->order->load.waits,
+                                             .captures_only = work->order->load.captures_only };
         _cleanup_(task_objects_done) TaskObjects objects;
         _cleanup_(fd_closep) int clock = work_take_fd(work, work->order->load.clock);
         char reason[TASK_PROGRAM_REASON_BYTES] = "";

@@ -513,6 +513,22 @@ def to_a_file():
 
 
 @test
+def without_a_daemon():
+    """record --local has stacks of the waits of the load, also where a private daemon loaded less for a capture before"""
+    need_root()
+    with temporary() as place, known_threads() as (_, tids):
+        def local(*words):
+            done = run(CTPROFCTL, "--local", "--spool", place / "spool", *words)
+            expect_equal(done.status, 0, done.err)
+            return done.out
+        local("capture", "--backend", "bpf", "--tag", "cap")
+        local("record", "--for", "1s", "--tag", "rec")
+        expect("at_sleep" in tids, tids)
+        folded = local("show", "rec", "--format", "folded")
+        expect(any(";at_sleep;" in line for line in folded.splitlines()), folded[:2000])
+
+
+@test
 def status():
     """the status tells who records, until when at the latest, and how many samples there are"""
     with daemon() as ctl:

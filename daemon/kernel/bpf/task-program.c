@@ -420,7 +420,8 @@ static int load(const TaskProgramOptions *options, Recording recording, TaskObje
  * those, so loading is tried again with fewer programs of a recording.
  */
 static int load_most(const TaskProgramOptions *options, TaskObjects *objects, char *ret_reason) {
-        Recording recording = options->waits ? RECORDING_HOOKED : RECORDING_NONE;
+        Recording recording =
+                options->waits && !options->captures_only ? RECORDING_HOOKED : RECORDING_NONE;
         char reason[TASK_PROGRAM_REASON_BYTES];
         int r = load(options, recording, objects), first = r;
 

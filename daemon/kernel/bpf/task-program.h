@@ -30,8 +30,9 @@ enum {
 #define TASK_PROGRAM_REASON_BYTES 256
 
 typedef struct TaskProgramOptions {
-        bool ledger; /* count what threads have done that end */
-        bool waits;  /* count uninterruptible waits */
+        bool ledger;        /* count what threads have done that end */
+        bool waits;         /* count uninterruptible waits */
+        bool captures_only; /* no recording will take samples with them: loads in half the time */
 } TaskProgramOptions;
 
 /*

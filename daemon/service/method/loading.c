@@ -72,10 +72,11 @@ static void share_own(const Manager *manager) {
 
 /* the job that loads */
 
-LoadOrder loading_order(const Manager *manager) {
+LoadOrder loading_order(const Manager *manager, bool captures_only) {
         return (LoadOrder){ .ledger = manager->settings.exits == EXIT_CHOICE_AUTO ||
                                       manager->settings.exits == EXIT_CHOICE_BPF,
-                            .waits = manager->settings.counts_waits };
+                            .waits = manager->settings.counts_waits,
+                            .captures_only = captures_only };
 }
 
 /* From here on no program can be loaded, by this process or by one that it starts. */
@@ -238,7 +239,7 @@ void loading_start(Manager *manager) {
         manager->is_loading = true;
         order = request_new_order(request, ORDER_LOAD);
         if (order)
-                order->load = loading_order(manager);
+                order->load = loading_order(manager, false);
         /*
          * Programs that an earlier process of the service loaded are still there, but its clocks
          * ended with it: the job opens only clocks.
@@ -360,10 +361,14 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
                                               TASK_OBJECT_TICKS,   TASK_OBJECT_TASKS };
         const Manager *manager = request->manager;
         static const TaskObject of_steps[] = { TASK_OBJECT_ROWS };
-        const char *what = NULL;
+        const char *what = NULL, *why = "this private ctprofd loaded programs for captures alone";
         char text[MANAGER_REFUSAL_BYTES + 64];
         int r = 0;
 
+        if (manager->bpf_refusal[0])
+                why = manager->bpf_refusal;
+        else if (manager->programs_refusal[0])
+                why = manager->programs_refusal;
         if (record->every_ns > 0)
                 r = lend(request, of_steps, ELEMENTSOF(of_steps), record->tasks);
         if (r == 0)
@@ -388,8 +393,7 @@ int loading_add_sampling(Request *request, RecordOrder *record) {
                 what = "no steps";
         if (!what)
                 return 0;
-        (void) snprintf(text, sizeof(text), "%s can be recorded: %s", what,
-                        manager->bpf_refusal[0] ? manager->bpf_refusal : manager->programs_refusal);
+        (void) snprintf(text, sizeof(text), "%s can be recorded: %s", what, why);
         return request_refuse(request, WIRE_ERROR_JOB_FAILED, text);
 }
 

@@ -24,8 +24,8 @@ void loading_start(Manager *manager);
 
 /* True when a capture with this choice has to wait for a job that loads. */
 bool loading_is_due(const Manager *manager, BackendChoice choice);
-/* The order of that job. */
-LoadOrder loading_order(const Manager *manager);
+/* The order of that job. @captures_only: no recording can follow. */
+LoadOrder loading_order(const Manager *manager, bool captures_only);
 /* Takes a note of that job: clocks of CPUs. */
 int loading_take_clocks(Request *request, const JobReply *note);
 void loading_drop_clocks(Manager *manager);

@@ -248,7 +248,8 @@ static int prepare_capture(Request *request) {
                 .keeps_place = true,
         };
         const CaptureState *state = request->state;
-        bool must_load = loading_is_due(request->manager, state->fields.backend);
+        const Manager *manager = request->manager;
+        bool must_load = loading_is_due(manager, state->fields.backend);
         _cleanup_(freep) Order *order =
                 request_new_order(request, must_load ? ORDER_LOAD : ORDER_CAPTURE);
         int r = 0;
@@ -257,7 +258,9 @@ static int prepare_capture(Request *request) {
                 return -ENOMEM;
         if (must_load) {
                 request->stage = &loading;
-                order->load = loading_order(request->manager);
+                /* A private service ends with the caller, whose first call tells what it is for. */
+                order->load = loading_order(manager,
+                                            manager->is_private && manager->recording != request);
         } else {
                 r = set_order(request, &order->capture);
         }

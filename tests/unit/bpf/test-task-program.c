@@ -606,6 +606,26 @@ START_TEST(the_programs_of_a_recording_are_loaded) {
 }
 END_TEST
 
+START_TEST(what_captures_alone_need_is_loaded_without_them) {
+        static const TaskObject of_recordings[] = { TASK_OBJECT_GO_ON, TASK_OBJECT_CLOCK,
+                                                    TASK_OBJECT_WAKING, TASK_OBJECT_SAMPLES,
+                                                    TASK_OBJECT_REST };
+        static const TaskObject of_captures[] = { TASK_OBJECT_TASKS, TASK_OBJECT_EXIT,
+                                                  TASK_OBJECT_SWITCH, TASK_OBJECT_END_WAIT };
+        const TaskProgramOptions options = { .ledger = true, .waits = true, .captures_only = true };
+        char reason[TASK_PROGRAM_REASON_BYTES] = "";
+        TaskObjects all;
+
+        ck_assert_msg(task_program_load(&options, &all, reason) == 0, "%s", reason);
+        ck_assert_str_eq(reason, "");
+        for (size_t i = 0; i < ELEMENTSOF(of_captures); i++)
+                ck_assert_int_ge(all.fds[of_captures[i]], 0);
+        for (size_t i = 0; i < ELEMENTSOF(of_recordings); i++)
+                ck_assert_int_lt(all.fds[of_recordings[i]], 0);
+        task_objects_done(&all);
+}
+END_TEST
+
 #define MOST_MAP_BYTES (UINT64_C(16) << 20)
 #define MAX_MAPS 64
 
@@ -724,6 +744,7 @@ static Suite *make_suite(bool is_loaded) {
         if (is_loaded) {
                 tcase_add_test(tcase, the_verifier_is_soon_done);
                 tcase_add_test(tcase, the_programs_of_a_recording_are_loaded);
+                tcase_add_test(tcase, what_captures_alone_need_is_loaded_without_them);
                 tcase_add_test(tcase, empty_maps_take_little_memory);
                 tcase_add_test(tcase, a_wait_in_progress_counts_from_the_loading_on);
         }

@@ -108,7 +108,11 @@ class Result:
         return lines[0]
 
 
-def run(*command, env=None, user=None, group=None, groups=None, timeout=120, cwd=None, stdin=None):
+# How many seconds a command may take: more where the processor is emulated, which tests/vm/guest/start says.
+PATIENCE = int(os.environ.get("CTPROF_TEST_PATIENCE", "120"))
+
+
+def run(*command, env=None, user=None, group=None, groups=None, timeout=PATIENCE, cwd=None, stdin=None):
     """Runs a command to its end; text in and out, whatever the bytes."""
     process = subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, errors="surrogateescape",

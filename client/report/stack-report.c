@@ -430,7 +430,7 @@ static int write_all(StackReport *report) {
 
         if ((report->is_pair || is_list(report)) && limit > 0 && store->n > limit) {
                 report->n_hidden = number_add_saturating(report->n_hidden, store->n - limit);
-                store->n = limit;
+                stack_store_cut(store, limit);
         }
         text.n_hidden = report->n_hidden;
         switch (report->form) {

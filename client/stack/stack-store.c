@@ -23,8 +23,7 @@ void stack_store_done(StackStore *store) {
         name_set_done(&store->names);
         name_set_done(&store->places);
         name_set_done(&store->functions);
-        for (size_t i = 0; i < store->n; i++)
-                (void) json_object_put(store->rows[i].woken_by);
+        stack_store_cut(store, 0);
         name_set_done(&store->object_names);
         free(store->object_ns);
         free(store->objects);
@@ -208,6 +207,11 @@ void stack_store_drop_unsampled(StackStore *store) {
                 (void) json_object_put(row->woken_by);
         }
         store->n = n;
+}
+
+void stack_store_cut(StackStore *store, size_t n) {
+        while (store->n > n)
+                (void) json_object_put(store->rows[--store->n].woken_by);
 }
 
 bool stack_store_find_object(const StackStore *store, const StoredStack *begin,

@@ -111,6 +111,8 @@ bool stack_store_find_object(const StackStore *store, const StoredStack *begin,
 void stack_amount_add(StackAmount *sum, const StackAmount *amount);
 /* Takes out what has a word in place of functions as there is no sample of it. */
 void stack_store_drop_unsampled(StackStore *store);
+/* Takes out all rows but the first @n, if there are more. */
+void stack_store_cut(StackStore *store, size_t n);
 /* How many threads were there on average, and the standard error of that. */
 double stack_store_threads(const StackStore *store, const StackAmount *amount, unsigned side);
 double stack_store_change(const StackStore *store, const StackAmount of[static 2]);

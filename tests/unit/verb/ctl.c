@@ -147,6 +147,13 @@ static void redirect(int fd, const char *path) {
                 _exit(98);
 }
 
+/* What a sanitizer found is written to stderr at the end, where a test need not look. */
+static void expect_clean(const char *text) {
+        const char *report = strstr(text, "Sanitizer");
+
+        ck_assert_msg(!report, "%.500s", report);
+}
+
 void ctl_run(Ctl *ctl, const char *const words[]) {
         char socket_path[TEMPORARY_PATH_BYTES], asked[TEMPORARY_PATH_BYTES],
                 out[TEMPORARY_PATH_BYTES], err[TEMPORARY_PATH_BYTES];
@@ -172,6 +179,7 @@ void ctl_run(Ctl *ctl, const char *const words[]) {
         read_file(out, ctl->out);
         read_file(err, ctl->err);
         read_file(asked, ctl->asked);
+        expect_clean(ctl->err);
 }
 
 void ctl_run_terminal(Ctl *ctl, const char *const words[], unsigned short columns) {
@@ -202,4 +210,5 @@ void ctl_run_terminal(Ctl *ctl, const char *const words[], unsigned short column
         end_process(client, &ctl->status);
         end_daemon(daemon);
         read_file(asked, ctl->asked);
+        expect_clean(ctl->out);
 }

@@ -496,6 +496,10 @@ START_TEST(locks_say_who_gave_them_back) {
                                               "usleep \u2190 write_all\n"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "g \u2190 main, woken by app/writer 50 %\n"));
         ck_assert_ptr_nonnull(strstr(ctl.out, "futex 1.00s  25 % f \u2190 main\n"));
+        /* What is cut off the list takes its waker with it. */
+        CTL_RUN(&ctl, "show", "r", "--limit", "1");
+        ck_assert_ptr_nonnull(strstr(ctl.out, "held by app/writer 67 %"));
+        ck_assert_ptr_null(strstr(ctl.out, "woken by"));
         end();
 }
 END_TEST

@@ -15,8 +15,8 @@ import subprocess
 import sys
 import time
 
-from fuse import Fuse
 from investigation import INTERVAL_S, SETTLE_S, ask, comment, directory_on_disk
+from fuse import Fuse
 from harness import Daemon, Skip, expect, expect_equal, main, need_root, test, wait_until, without_programs
 
 NAME = "hung"

@@ -114,17 +114,16 @@ class Row:
     """A line of the overview: what it says about one group, by the headers of the columns; a bar is left out."""
 
     def __init__(self, line, header):
-        headers = [one.replace("_", " ") for one in header.replace("WAITS FOR", "WAITS_FOR").split()]
-        last = None
-        if "WAITS FOR" in headers:  # a text, which begins below its header
-            place = header.index("WAITS FOR")
-            last = line[place:].strip()
-            line, headers = line[:place], headers[:headers.index("WAITS FOR")]
+        texts = {}  # they begin below their headers, behind all figures
+        for name in ("WAITS FOR", "STARTED BY"):
+            place = header.find(name)
+            if place >= 0:
+                texts[name] = line[place:].strip()
+                line, header = line[:place], header[:place]
+        headers = header.split()
         # "peak 12MiB", "heap +3MiB": two words are one figure
         name, *figures = re.sub(r"\b(peak|heap) \+?", "", line).rsplit(maxsplit=len(headers) - 2)
-        self.cells = dict(zip(headers[2:], figures))
-        if last is not None:
-            self.cells["WAITS FOR"] = last
+        self.cells = {**dict(zip(headers[2:], figures)), **texts}
         found = re.fullmatch(r"(.*?) +(\S+( [+−]\d+)*|\d+ (new|gone))", name)
         expect(found, "no group and its threads:", repr(line))
         self.group, self.threads = found[1], found[2]

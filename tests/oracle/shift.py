@@ -4,8 +4,8 @@
 The time of a group is divided into parts that exclude each other. Of two intervals some parts have more of a second and
 some less; what threads bring that came to be, or take that ended, has moved nowhere, so a part has gained no more than
 the others have lost together. Of each group the part is told that moved furthest, and was waited in. Where somebody chose
-to wait (asleep, or for work), only more of it is told, and only if it is so much more than what nobody chooses: locks,
-storage, the kernel. Of the latter two a sync is told instead where it is most of what changed.
+to wait (asleep, or for work), only more of it is told, beside what nobody chooses (locks, storage, the kernel) only if
+it is so much more. Of the latter two a sync is told instead where it is most of what changed.
 """
 from fractions import Fraction
 
@@ -28,12 +28,12 @@ def is_forced(part):
     return part in ("lock", "storage", "uninterruptible", "sync")
 
 
-def shift(first, second):
-    """(part, how far it moved) of a group; None: nothing is worth telling."""
+def shifts_of(first, second):
+    """[(part, how far it moved)] of a group, of what nobody chooses and of the rest."""
     moves = {name: 0 if None in (first[name], second[name]) else second[name] - first[name] for name in first}
     exclusive = [move for name, move in moves.items() if name != "sync"]
     gained, lost = sum(move for move in exclusive if move > 0), -sum(move for move in exclusive if move < 0)
-    best = None
+    best = {True: (0, None), False: (0, None)}
     for name in [*sorted(APART), "storage", "uninterruptible", "sync"]:
         move = moves[name]
         far = min(move, lost) if move > 0 else min(-move, gained)
@@ -42,10 +42,11 @@ def shift(first, second):
             continue
         if far < LEAST or far < LEAST_SHARE * max(first[name] or 0, second[name] or 0):
             continue
-        rank = far * PREFERENCE if is_forced(name) else far
-        if best is None or rank > best[0]:
-            best = rank, name, far
-    return best and best[1:]
+        if far > best[is_forced(name)][0]:
+            best[is_forced(name)] = far, name
+    (forced, _), (other, _) = best[True], best[False]
+    told = [best[True]] * (forced > 0) + [best[False]] * (other > forced * PREFERENCE)
+    return [(name, far) for far, name in told]
 
 
 def shifts(accounts):
@@ -54,9 +55,8 @@ def shifts(accounts):
     for key, sides in accounts.items():
         if any(account["reasons"] is None for account, _ in sides):
             continue
-        told = shift(*(parts_of(*side) for side in sides))
-        if told:
-            found.append((not is_forced(told[0]), -told[1], key, told[0]))
+        for part, far in shifts_of(*(parts_of(*side) for side in sides)):
+            found.append((not is_forced(part), -far, key, part))
     names = {"storage": "storageNs", "uninterruptible": "blockedNs", "sync": "syncNs"}
     value = lambda account, part: account[names[part]] if part in names else account["reasons"][part]
     return [{"key": key, "reason": part, "threads": accounts[key][1][0]["threads"],

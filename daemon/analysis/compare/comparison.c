@@ -349,14 +349,16 @@ int comparison_write_changes(const Comparison *comparison, JsonWriter *writer) {
  * has gained no more than the others together have lost.
  *
  * One shift is told of each group, to a wait or away from one that nobody chooses to be in: for a
- * lock, in the kernel or for storage. Those come before the others, which may be idleness.
+ * lock, in the kernel or for storage. Those come before the others, which may be idleness. A larger
+ * one of these is told of the group as well: many may stand in line behind the one that waits for
+ * the disk.
  */
 
 /* A shift is told from so many seconds in each second, and such a share of the larger part. */
 #define WAIT_SHIFTS_MAX 16 /* that are written, the largest */
 #define LEAST_SHIFT 0.05
 #define LEAST_SHARE 0.1
-/* One that may be idleness is told of a group only if it is so much larger. */
+/* One that may be idleness is told beside the other only if it is so much larger. */
 #define PREFERENCE 1.25
 
 /* Parts of an account: these, and the reasons apart. */
@@ -405,18 +407,22 @@ static Amount part_of(const Account *account, unsigned part) {
         return account->reasons_ns[part];
 }
 
-/* The shift of a group; false: there is none that is worth telling. */
-static bool find_shift(const Group *group, Shift *ret) {
-        double changes[_PART_MAX], gained = 0, lost = 0, most = 0, elapsed_ns[SIDES];
+#define GROUP_SHIFTS 2
+
+/* Finds the shifts of a group that are worth telling, and returns how many these are. */
+static size_t find_shifts(const Group *group, Shift ret[static GROUP_SHIFTS]) {
+        double changes[_PART_MAX], gained = 0, lost = 0, elapsed_ns[SIDES];
+        Shift forced = { .moved = 0 }, other = { .moved = 0 };
         Account accounts[SIDES];
+        size_t n = 0;
 
         if (!group->has_program)
-                return false;
+                return 0;
         for (unsigned i = 0; i < SIDES; i++) {
                 elapsed_ns[i] = (double) period_elapsed_ns(&group->columns->of[i].period).n;
                 if (!(elapsed_ns[i] > 0) || !group_account(group, i, FIGURES_CUT, &accounts[i]) ||
                     accounts[i].no_reasons)
-                        return false;
+                        return 0;
         }
         for (unsigned part = 0; part < _PART_MAX; part++) {
                 Amount a = part_of(&accounts[0], part), b = part_of(&accounts[1], part);
@@ -434,25 +440,28 @@ static bool find_shift(const Group *group, Shift *ret) {
                 double b = (double) part_of(&accounts[1], part).n / elapsed_ns[1];
                 double moved = changes[part] > 0 ? fmin(changes[part], lost)
                                                  : fmin(-changes[part], gained);
-                double rank = is_chosen_by_nobody(part) ? moved * PREFERENCE : moved;
+                Shift *most = is_chosen_by_nobody(part) ? &forced : &other;
 
                 if (!part_names[part] || part == WAIT_REASON_idle || moved < LEAST_SHIFT ||
-                    moved < LEAST_SHARE * fmax(a, b) || rank <= most ||
-                    (changes[part] < 0 && !is_chosen_by_nobody(part)))
+                    moved < LEAST_SHARE * fmax(a, b) || moved <= most->moved ||
+                    (changes[part] < 0 && most == &other))
                         continue;
                 /* Most of it was in calls that sync, which are told of as such. */
                 if ((part == PART_STORAGE || part == PART_BLOCKED) &&
                     fabs(changes[PART_SYNC]) > fabs(changes[part]) / 2)
                         continue;
-                most = rank;
-                *ret = (Shift){ .group = group,
-                                .part = part,
-                                .ns = { part_of(&accounts[0], part).n,
-                                        part_of(&accounts[1], part).n },
-                                .threads = accounts[1].threads,
-                                .moved = moved };
+                *most = (Shift){ .group = group,
+                                 .part = part,
+                                 .ns = { part_of(&accounts[0], part).n,
+                                         part_of(&accounts[1], part).n },
+                                 .threads = accounts[1].threads,
+                                 .moved = moved };
         }
-        return most > 0;
+        if (forced.moved > 0)
+                ret[n++] = forced;
+        if (other.moved > forced.moved * PREFERENCE)
+                ret[n++] = other;
+        return n;
 }
 
 static int compare_shifts(const void *a, const void *b) {
@@ -470,14 +479,15 @@ static int compare_shifts(const void *a, const void *b) {
 int comparison_write_waits(const Comparison *comparison, JsonWriter *writer) {
         const GroupTable *table = &comparison->table.threads.table;
         const View *view = &comparison->view;
-        Shift *shifts = calloc(table->n_groups + 1, sizeof(*shifts)); /* calloc(0) may be NULL */
+        /* calloc(0) may be NULL. */
+        Shift *shifts = calloc(table->n_groups + 1, GROUP_SHIFTS * sizeof(*shifts));
         size_t n = 0;
 
         if (!shifts)
                 return -ENOMEM;
         for (size_t i = 0; i < table->n_groups; i++)
                 if (!group_is_empty(table->groups[i]) && group_passes(table->groups[i], view))
-                        n += find_shift(table->groups[i], &shifts[n]);
+                        n += find_shifts(table->groups[i], &shifts[n]);
         qsort(shifts, n, sizeof(*shifts), compare_shifts);
         json_write_key(writer, "waits");
         json_write_array(writer);

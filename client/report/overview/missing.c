@@ -442,7 +442,7 @@ int missing_print(const Lines *lines, const Missing *missing) {
         return brief.is_brief && !missing->is_brief ? missing_print(lines, &brief) : r;
 }
 
-int missing_print_reply(const Lines *lines, json_object *reply, bool verbose) {
+size_t missing_sides(json_object *reply, MissingSide ret[static MISSING_MAX_SIDES]) {
         json_object *a = cell_member(reply, "a"), *b = cell_member(reply, "b");
         const MissingSide of_one[] = { { "", cell_member(reply, "sources") } };
         const MissingSide of_two[] = { { "before", cell_member(reply, "sourcesBefore") },
@@ -451,18 +451,23 @@ int missing_print_reply(const Lines *lines, json_object *reply, bool verbose) {
                                              { "A after", cell_member(a, "sourcesAfter") },
                                              { "B before", cell_member(b, "sourcesBefore") },
                                              { "B after", cell_member(b, "sourcesAfter") } };
-        Missing missing = { .verbose = verbose, .way = "--verbose" };
 
         if (a && b) {
-                missing.n_sides = ELEMENTSOF(of_intervals);
-                memcpy(missing.sides, of_intervals, sizeof(of_intervals));
-        } else if (of_one[0].sources) {
-                missing.n_sides = ELEMENTSOF(of_one);
-                memcpy(missing.sides, of_one, sizeof(of_one));
-        } else {
-                missing.n_sides = ELEMENTSOF(of_two);
-                memcpy(missing.sides, of_two, sizeof(of_two));
+                memcpy(ret, of_intervals, sizeof(of_intervals));
+                return ELEMENTSOF(of_intervals);
         }
+        if (of_one[0].sources) {
+                memcpy(ret, of_one, sizeof(of_one));
+                return ELEMENTSOF(of_one);
+        }
+        memcpy(ret, of_two, sizeof(of_two));
+        return ELEMENTSOF(of_two);
+}
+
+int missing_print_reply(const Lines *lines, json_object *reply, bool verbose) {
+        Missing missing = { .verbose = verbose, .way = "--verbose" };
+
+        missing.n_sides = missing_sides(reply, missing.sides);
         return missing_print(lines, &missing);
 }
 

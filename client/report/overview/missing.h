@@ -40,6 +40,12 @@ typedef struct Missing {
 _must_check_ int missing_print(const Lines *lines, const Missing *missing);
 
 /*
+ * Sets @ret to the snapshots that a view has side by side, and returns how many these are. @reply
+ * is as for missing_print_reply(), and owns the arrays.
+ */
+size_t missing_sides(json_object *reply, MissingSide ret[static MISSING_MAX_SIDES]);
+
+/*
  * Prints the same for a view. @reply is the first one of Show, Compare or CompareSets, of any kind,
  * whose snapshots are the sides.
  */

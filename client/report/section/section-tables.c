@@ -10,6 +10,7 @@
 #include "render/cell.h"
 #include "render/printable.h"
 #include "render/table.h"
+#include "report/overview/missing.h"
 #include "report/section/section-row.h"
 
 #define NAME_SHRUNK 12
@@ -442,10 +443,8 @@ int section_tables_add(SectionTables *tables, json_object *part) {
 
 /* Says why a section that the user named has no table: "host-network: no data: REASON". */
 static int print_nothing(const SectionTables *tables, SectionId id) {
-        static const char *const sides[] = { "sources", "sourcesBefore", "sourcesAfter" };
-        /* Two intervals have those of each within it. */
-        json_object *const columns[] = { tables->reply, cell_member(tables->reply, "a"),
-                                         cell_member(tables->reply, "b") };
+        MissingSide sides[MISSING_MAX_SIDES];
+        size_t n_sides = missing_sides(tables->reply, sides);
         _cleanup_(buffer_done) Buffer line = {};
         const char *why = "no data";
         Span told = {};
@@ -458,13 +457,11 @@ static int print_nothing(const SectionTables *tables, SectionId id) {
                 why = "no data, or nothing changed";
         buffer_append_format(&line, "\n%s: %s", view_table_names[id], why);
         /* Each side may have no data for a reason of its own; all mostly have one. */
-        for (size_t i = 0; !tables->came[id] && i < ELEMENTSOF(columns) * ELEMENTSOF(sides); i++) {
-                json_object *sources =
-                        cell_member(columns[i / ELEMENTSOF(sides)], sides[i % ELEMENTSOF(sides)]);
+        for (size_t i = 0; !tables->came[id] && i < n_sides; i++) {
                 Span reason = {};
 
-                for (size_t k = 0; k < cell_length(sources); k++) {
-                        json_object *source = cell_element(sources, k);
+                for (size_t k = 0; k < cell_length(sides[i].sources); k++) {
+                        json_object *source = cell_element(sides[i].sources, k);
 
                         if (!span_is(cell_string(cell_member(source, "name")),
                                      metric_source_names[view_table_forms[id].source]))

@@ -25,7 +25,7 @@
 #include "interface/parameters.h"
 #include "kernel/bpf/ledger-record.h"
 #include "job/job-kind.h"
-#include "kernel/bpf/task-object.h"
+#include "kernel/bpf/task-program.h"
 #include "metric/command.h"
 #include "metric/choice.h"
 #include "record/record-scope.h"
@@ -154,9 +154,8 @@ typedef struct AnalysisOrder {
 } AnalysisOrder;
 
 typedef struct LoadOrder {
-        bool ledger, waits; /* what keeps the ledger of exits, what counts waits */
-        bool captures_only; /* nothing that takes samples */
-        OrderFd clock;      /* a program that was loaded before: only clocks for it are opened */
+        TaskProgramOptions programs;
+        OrderFd clock; /* a program that was loaded before: only clocks for it are opened */
 } LoadOrder;
 
 typedef struct FoldOrder {

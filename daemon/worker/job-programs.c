@@ -50,9 +50,6 @@ static int tell_clocks(Work *work, int program) {
 
 /* Programs that were loaded by an earlier process need new clocks: nothing keeps those. */
 int work_load(Work *work) {
-        const TaskProgramOptions options = { .ledger = work->order->load.ledger,
-                                             .waits = work->order->load.waits,
-                                             .captures_only = work->order->load.captures_only };
         _cleanup_(task_objects_done) TaskObjects objects;
         _cleanup_(fd_closep) int clock = work_take_fd(work, work->order->load.clock);
         char reason[TASK_PROGRAM_REASON_BYTES] = "";
@@ -60,7 +57,7 @@ int work_load(Work *work) {
 
         objects = TASK_OBJECTS_NONE;
         if (clock < 0)
-                r = task_program_load(&options, &objects, reason);
+                r = task_program_load(&work->order->load.programs, &objects, reason);
         program = clock >= 0 ? clock : objects.fds[TASK_OBJECT_CLOCK];
         /* Without them running time has no stacks: a recording says so. */
         if (r >= 0 && program >= 0)

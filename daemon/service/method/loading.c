@@ -73,10 +73,12 @@ static void share_own(const Manager *manager) {
 /* the job that loads */
 
 LoadOrder loading_order(const Manager *manager, bool captures_only) {
-        return (LoadOrder){ .ledger = manager->settings.exits == EXIT_CHOICE_AUTO ||
-                                      manager->settings.exits == EXIT_CHOICE_BPF,
-                            .waits = manager->settings.counts_waits,
-                            .captures_only = captures_only };
+        return (LoadOrder){
+                .programs = { .ledger = manager->settings.exits == EXIT_CHOICE_AUTO ||
+                                        manager->settings.exits == EXIT_CHOICE_BPF,
+                              .waits = manager->settings.counts_waits,
+                              .captures_only = captures_only },
+        };
 }
 
 /* From here on no program can be loaded, by this process or by one that it starts. */
